@@ -364,6 +364,10 @@ def test_a_scored_file_keeps_the_control_group(
     assert values(found) == values(expected)
     assert values(found) != values(evaluate(german, decided, labels=labels))
     assert found.coverage == expected.coverage
+    by_labels = sampled.select(["recordId", "label", "labelKnownAt", "Entscheidung", "Ende", "Ziehung"])
+    bare = sampled.drop_columns(["Entscheidung", "Ende", "Ziehung"])
+    assert values(evaluate(german, bare, labels=by_labels)) == values(expected)  # decided after the scoring
+    assert values(evaluate(german, files_of(tmp_path / out), labels=by_labels)) == values(expected)
     watched = monitor(german, tmp_path / out, labels=labels)
     assert watched.population == monitor(german, sampled, labels=labels).population
     assert "1 / propensity" in watched.population
@@ -389,6 +393,11 @@ def test_files_of_which_some_say_what_was_decided_are_refused(
                 use(german, source, labels=labels)
     with pytest.raises(MissingColumns, match="the column 'Entscheidung' is not in"):
         score_file(scorer, files, tmp_path / "all.csv")
+    outcomes = np.where(np.arange(3000) % 10 == 0, "FAILED", "PASSED")
+    export = decided.slice(1000).append_column("scoringOutcome", pa.array(outcomes))
+    pq.write_table(export.replace_schema_metadata(CONTRACT_MARK), tmp_path / "records-2.parquet")
+    beside = evaluate(german, [tmp_path / "records-0.parquet", tmp_path / "records-2.parquet"], labels=labels)
+    assert beside.stopped is not None  # a history before the service has no decisions
     by_labels = decided.select(["recordId", "label", "labelKnownAt", "Entscheidung", "Ende"])
     expected = evaluate(german, decided, labels=by_labels)
     assert expected.stopped is not None

@@ -9,10 +9,12 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from scoring_model.arrays import FloatArray
 from scoring_model.contract.rules import number as number_rule
+from scoring_model.contract.rules import propensity
 from scoring_model.evaluation.evaluated_records import EvaluationError, refuse
 from scoring_model.records import Column, FileFormat, RecordSchema
-from scoring_model.records.cells import moment, number
+from scoring_model.records.cells import moment, number, number_of
 from scoring_model.records.clocks import with_clocks
 from scoring_model.records.columns import Parsed, parse_column, parse_instants, parse_texts
 from scoring_model.records.encoding import encode, is_zoned
@@ -168,6 +170,17 @@ def numbers(column: str, cells: Cells, rows: int) -> Parsed:
     if set(map(type, raw.values)) == {float} and np.isfinite(raw.values).all():
         return Parsed(Column(tuple((np.array(raw.values) + 0.0).tolist()), raw.codes))
     return parse_column(column, raw, lambda cell: number_rule(number(cell)))
+
+
+def propensities(decimal: str | None = None) -> ColumnParser:
+    """Make a parser of the propensities of a control group, with this decimal mark."""
+    read = number_of(decimal)
+    return values(lambda cell: propensity(read(cell)))
+
+
+def floats(column: Column) -> FloatArray:
+    """Return the numbers of a column, NaN where it has none."""
+    return np.array([*column.values, np.nan], dtype=np.float64)[column.codes]
 
 
 def instants(schema: RecordSchema) -> ColumnParser:

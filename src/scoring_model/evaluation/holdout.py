@@ -30,6 +30,7 @@ from scoring_model.evaluation.trained_records import check_digests, check_period
 from scoring_model.history import LinkKey, person_codes
 from scoring_model.records import Column, RecordSchema, RecordTable, microseconds, parse_duration
 from scoring_model.records.file_format import PLAIN
+from scoring_model.records.observation import sampled
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import Reading, read_records
 from scoring_model.records.sources import file_paths
@@ -484,11 +485,14 @@ def _labelled(table: RecordTable, labels: Labels, schema: RecordSchema) -> Recor
     """Replace the labels of a table."""
     rows = labels.rows_of(table.record_ids)
     found, times = labels.joined(rows, table.event_times, schema.labels.delay)
-    return replace(
-        table,
-        labels=found,
-        label_times=times,
-        observed_until=labels.observed(rows, table.observed_until),
+    return sampled(
+        replace(
+            table,
+            labels=found,
+            label_times=times,
+            propensities=labels.drawn(rows, table.propensities),
+            observed_until=labels.observed(rows, table.observed_until),
+        )
     )
 
 
