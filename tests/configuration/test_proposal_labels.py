@@ -175,6 +175,14 @@ def test_known_times_are_not_before_the_event_nor_without_a_label() -> None:
     assert not tell_when_known(everywhere, AT, open_ones)
 
 
+def test_times_of_frauds_alone_tell_though_some_lack_their_label() -> None:
+    """Nine in ten times are then those of frauds."""
+    for hidden, expected in ((3, True), (13, False)):
+        rows = np.concatenate([np.flatnonzero(FRAUD)[:hidden], np.flatnonzero(~FRAUD)[:100]])
+        targets = np.where(np.isin(np.arange(N), rows), -1, TARGETS)
+        assert tell_when_known(known_times(1.0), AT, targets) is expected
+
+
 def test_the_delay_is_measured_on_an_unnamed_column(tmp_path: Path) -> None:
     """Genuine records, which have no time, get the delay; then the end of the file stands in the split."""
     later = [

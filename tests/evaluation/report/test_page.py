@@ -1,17 +1,20 @@
 """A report is one file that says what the evaluation found, and why parts are missing."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from report_use import Page, evaluated
+from report_use import Page, evaluated, rules
 from scoring_model.contract.outcome import Outcome
-from scoring_model.evaluation import Evaluation
+from scoring_model.evaluation import Evaluation, evaluate_records
 from scoring_model.evaluation.report import Grid, Section, evaluation_report
 from scoring_model.evaluation.report import html as rendered
 from scoring_model.evaluation.report.first_screen import promise_cards
 from scoring_model.evaluation.report.markdown import markdown
+from scoring_model.evaluation.stopped import NotObserved
 
 KEPT = {"max_false_reject": 0.05, "max_step_up": 0.9, "max_missed_fraud": 0.9}
 
@@ -170,6 +173,31 @@ def test_groups_without_a_clear_gap_say_which_one_would_have_been_seen() -> None
     )
     assert "Gaps that would be seen in half of the cases, by group: genuine who fail 0." in text
     assert f"genuine stepped up or failed {min(widths):.2g} to {max(widths):.2g} points." in text
+
+
+def test_gaps_that_stopped_applicants_hide_are_said() -> None:
+    """The distance of the farther end from the gap of the observed, which lie within ends over all labels."""
+    observed = evaluated(groups=("a", "b", "c"))
+    widths, records = [], observed.records
+    for count in (0, 60):
+        rows = np.arange(count)
+        stopped = NotObserved.of(
+            records.decisions.take(rows),
+            np.full(count, -1, dtype=np.int8),
+            records.event_times[rows],
+            None,
+            {name: column.take(rows) for name, column in records.columns.items()},
+        )
+        found = evaluate_records(replace(records, not_observed=stopped), rules=rules({}), by={"group": None})
+        text = Page.of(rendered(evaluation_report(found))).text
+        gaps = [group.rates["step_up"].gap.together for group in found.groups[0].groups]
+        reaches = [100 * max(abs((gap.value or 0) - end) for end in gap.ends or ()) for gap in gaps]
+        widths.append((min(reaches), max(reaches)))
+        whose = ", whatever the stopped ones were, by group: genuine who fail " if count else ""
+        assert f"would be seen in half of the cases{whose}" in text
+        assert f"genuine stepped up or failed {min(reaches):.2g} to {max(reaches):.2g} points" in text
+        assert ("A control group would narrow the intervals." in text) == (count > 0)
+    assert widths[0] < widths[1]
 
 
 def test_the_reference_of_groups_has_its_own_rates() -> None:

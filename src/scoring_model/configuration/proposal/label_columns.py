@@ -348,8 +348,8 @@ def _by_frequency(profile: Profile, trust: Trust, words: Sequence[str]) -> Label
 def tell_when_known(times: IntArray, events: IntArray, targets: IntArray) -> bool:
     """Return whether times say when frauds became known.
 
-    Nine in ten frauds have one, records without a label have none, and none is before its event; where all records
-    have a label, genuine ones have none. A few slips are let pass.
+    Nine in ten frauds have one, and none is before its event. Records without a label have none; or genuine ones have
+    none, and nine in ten times are those of frauds. A few slips are let pass.
 
     Parameters
     ----------
@@ -358,11 +358,13 @@ def tell_when_known(times: IntArray, events: IntArray, targets: IntArray) -> boo
     targets : ndarray of shape (n,), int64
         1 fraud, 0 genuine, -1 no label.
     """
-    filled, frauds, unlabelled = times != NEVER, targets == 1, targets == -1
+    filled, frauds = times != NEVER, targets == 1
     if frauds.sum() < _FEWEST or filled[frauds].mean() < KNOWN_FRAUDS:
         return False
-    without = unlabelled if unlabelled.sum() >= _FEWEST else targets != 1
-    return bool(filled[without].mean() <= _STRAY) and not come_before(times, events)
+    without = [group for value in (-1, 0) if (group := targets == value).sum() >= _FEWEST]
+    lacking = [bool(filled[group].mean() <= _STRAY) for group in without]
+    told = any(lacking[:1]) or (any(lacking) and bool(frauds[filled].mean() >= KNOWN_FRAUDS))
+    return told and not come_before(times, events)
 
 
 def come_before(times: IntArray, events: IntArray) -> bool:

@@ -223,7 +223,8 @@ def _shown_times(proposal: Proposal, label: Profile, events: IntArray | None) ->
         if tells(column.words, synonyms.FRAUD_STEMS)
         and tell_when_known(column.times, since(column), (targets == 1).astype(np.int64))
     ]
-    others = "records without a label" if (targets == -1).any() else "other records"
+    of_frauds = bool(shown) and (targets == 1)[shown[0].times != NEVER].mean() >= KNOWN_FRAUDS
+    others = "other records" if of_frauds else "records without a label"
     return (shown, f"and hardly any {others}") if shown else (named, "and its header names fraud")
 
 

@@ -107,31 +107,37 @@ def _clear(table: "GroupTable") -> str:
     if clear:
         return f"Clear differences (simultaneous intervals leave out 0): {'; '.join(clear)}."
     text = "No group differs clearly from its reference: every simultaneous interval that exists holds 0."
-    gaps = [rate.gap for group in table.groups for rate in group.rates.values()]
-    if any(one.method == "labellings" for one in gaps):
-        return f"{text} A control group would narrow them."
     return f"{text} {_visible(table)}".rstrip()
 
 
 def _visible(table: "GroupTable") -> str:
-    """Say which gap would have been seen: one as large as half the interval is wide is seen in half of the cases."""
-    gaps = {rate: [_half_width(group.rates[rate].gap) for group in _others(table)] for rate in ERRORS}
-    known = {rate: [one for one in widths if one is not None] for rate, widths in gaps.items()}
+    """Say which gap would have been seen: one as far from 0 as the ends are from the value is in half of the cases.
+
+    Where applicants were stopped it is a gap of those who were observed: the ends also hold for every label of these.
+    """
+    gaps = {rate: [group.rates[rate].gap.together for group in _others(table)] for rate in ERRORS}
     parts = [
-        f"{FIGURES[rate].title.lower()} {_size(min(widths))} to {_size(max(widths))} points"
-        for rate, widths in known.items()
-        if widths
+        f"{FIGURES[rate].title.lower()} {_reaches([one for one in found if one.ends is not None])}"
+        for rate, found in gaps.items()
+        if any(one.ends is not None for one in found)
     ]
-    return f"Gaps that would be seen in half of the cases, by group: {'; '.join(parts)}." if parts else ""
+    if not parts:
+        return ""
+    if all(one.method != "labellings" for found in gaps.values() for one in found):
+        return f"Gaps that would be seen in half of the cases, by group: {'; '.join(parts)}."
+    return (
+        "Gaps of those who were observed that would be seen in half of the cases, whatever the stopped ones were, by "
+        f"group: {'; '.join(parts)}. A control group would narrow the intervals."
+    )
 
 
-def _size(gap: float) -> str:
-    return f"{100 * gap:.2g}"
-
-
-def _half_width(gap: "Estimate") -> float | None:
-    ends = gap.together.ends
-    return None if ends is None else (ends[1] - ends[0]) / 2
+def _reaches(gaps: "list[Estimate]") -> str:
+    """Write how far the ends of gaps are from the values, from the nearest to the farthest, if they say anything."""
+    known = [one for one in gaps if told(one, "", span=2) != CAN_NOT_KNOW]
+    if not known:
+        return CAN_NOT_KNOW
+    reaches = [100 * max(abs((one.value or 0.0) - end) for end in one.ends or ()) for one in known]
+    return f"{min(reaches):.2g} to {max(reaches):.2g} points"
 
 
 def _side(rate: "GroupRate") -> str:
