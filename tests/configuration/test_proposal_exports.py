@@ -243,6 +243,10 @@ def test_times_of_systems_are_read(
         ("Số điện thoại", [f"09{place:08}" for place in range(N)], Kind.PHONE),
         ("TELF1", [f"0561/{2_345_678 + place}" for place in range(N)], Kind.PHONE),
         ("party_b_till", [str(10_000 + place % 60 * 7) for place in range(N)], Kind.IDENTIFIER),
+        ("pays carte", [chr(65 + place % 13) * 2 for place in range(N)], Kind.CATEGORY),
+        ("note client", [str(place % 20) for place in range(N)], Kind.NUMBER),
+        ("sender account", [str(1_000 + place % 60 * 7) for place in range(N)], Kind.IDENTIFIER),
+        ("compte", [str(place % 60) for place in range(N)], Kind.IDENTIFIER),
         ("ip_int", [str(3_000_000_000 + place % 50) for place in range(N)], Kind.IDENTIFIER),
         (
             "plastic",

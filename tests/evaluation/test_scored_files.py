@@ -1,6 +1,6 @@
 """Files that were scored earlier, with labels that came later: the same evaluation as of the labelled records."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -246,6 +246,51 @@ def test_labels_may_say_who_was_stopped(scorer: Scorer, records: Path, scored: P
         assert not any(note == ASSUMED for note in one.provenance.notes)
 
 
+@pytest.mark.parametrize("mark", [CONTRACT_MARK, None])
+def test_an_export_is_a_scored_file_that_says_what_was_decided(
+    scorer: Scorer,
+    sealed: Path,
+    records: Path,
+    scored: Path,
+    labels: pa.Table,
+    mark: Mapping[bytes, bytes] | None,
+) -> None:
+    """Its own labels and decisions count where its scores do; who was stopped stays so beside later labels."""
+    table, decisions = pq.read_table(records), pq.read_table(scored)
+    row = np.arange(len(table))
+    final = np.where(row % 10 == 0, "FAILED", np.where(row % 10 == 5, "STEPPED_UP", "PASSED"))
+    reviewed = row % 10 == 5
+    cells = {
+        "scoringOutcome": pa.array(final),
+        "decidedBy": pa.array(np.where(row % 20 == 0, "list", "score")),
+        "resolution": pa.array(np.full(len(row), "APPROVED"), mask=~reviewed),
+        "resolutionMethod": pa.array(np.full(len(row), "documentCheck"), mask=~reviewed),
+        "label": table.column("label"),
+        "labelKnownAt": table.column("labelKnownAt"),
+    }
+    export = decisions.drop_columns("scoringOutcome")
+    for name, column in cells.items():
+        export = export.append_column(name, column)
+    records_of = table.append_column("scoringOutcome", cells["scoringOutcome"])
+    records_of = records_of.append_column("resolution", cells["resolution"])
+    export = export.replace_schema_metadata(mark)
+    later = evaluate(scorer, export, labels=labels)
+    assert later.stopped is not None
+    assert later.coverage == evaluate(scorer, records_of.replace_schema_metadata(CONTRACT_MARK)).coverage
+    assert later.provenance is not None
+    stopped, step_ups = (
+        note for note in later.provenance.notes if note.startswith(("Applicants", "Step-ups"))
+    )
+    assert stopped == "Applicants stopped by lists: 200, by rules: 0; nobody stands for them"
+    assert step_ups.startswith("Step-ups: 400, of them 400 approved (documentCheck 400), 0 declined")
+    anew = records_of.append_column("decidedBy", cells["decidedBy"]).replace_schema_metadata(mark)
+    assert evaluate(scorer, anew).coverage == later.coverage
+    watched = monitor(sealed, export)
+    assert "400 of 4,000 applicants were stopped" in watched.population
+    assert watched.maturity.matured > 0
+    assert {stopped, step_ups} <= {*watched.notes}
+
+
 @pytest.fixture(scope="module")
 def german(training: Training, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same bundle, of a configuration that names columns of what was decided."""
@@ -319,6 +364,10 @@ def test_a_scored_file_keeps_the_control_group(
     assert values(found) == values(expected)
     assert values(found) != values(evaluate(german, decided, labels=labels))
     assert found.coverage == expected.coverage
+    by_labels = sampled.select(["recordId", "label", "labelKnownAt", "Entscheidung", "Ende", "Ziehung"])
+    bare = sampled.drop_columns(["Entscheidung", "Ende", "Ziehung"])
+    assert values(evaluate(german, bare, labels=by_labels)) == values(expected)  # decided after the scoring
+    assert values(evaluate(german, files_of(tmp_path / out), labels=by_labels)) == values(expected)
     watched = monitor(german, tmp_path / out, labels=labels)
     assert watched.population == monitor(german, sampled, labels=labels).population
     assert "1 / propensity" in watched.population
@@ -344,6 +393,11 @@ def test_files_of_which_some_say_what_was_decided_are_refused(
                 use(german, source, labels=labels)
     with pytest.raises(MissingColumns, match="the column 'Entscheidung' is not in"):
         score_file(scorer, files, tmp_path / "all.csv")
+    outcomes = np.where(np.arange(3000) % 10 == 0, "FAILED", "PASSED")
+    export = decided.slice(1000).append_column("scoringOutcome", pa.array(outcomes))
+    pq.write_table(export.replace_schema_metadata(CONTRACT_MARK), tmp_path / "records-2.parquet")
+    beside = evaluate(german, [tmp_path / "records-0.parquet", tmp_path / "records-2.parquet"], labels=labels)
+    assert beside.stopped is not None  # a history before the service has no decisions
     by_labels = decided.select(["recordId", "label", "labelKnownAt", "Entscheidung", "Ende"])
     expected = evaluate(german, decided, labels=by_labels)
     assert expected.stopped is not None

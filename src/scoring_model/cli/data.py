@@ -106,7 +106,7 @@ async def _signals(store: Store, bundle: Path | None, config: Path | None) -> Ma
 def _show(done: ExportedFile, out: Path, before: int, *, as_json: bool) -> None:
     import pyarrow.parquet as pq
 
-    from scoring_model.service.past.decided import COLUMNS, decided_sentences
+    from scoring_model.evaluation.decided import COLUMNS, decided_sentences
     from scoring_model.service.past.pages import LEFT_OUT
 
     counts = {str(reason): count for reason, count in done.left_out.items()}

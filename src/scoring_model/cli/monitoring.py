@@ -125,7 +125,7 @@ def _monitor_past(
         rows,
         refused=read.records.num_rows - len(rows.table),
         files=(past.shown,),
-        notes=tuple(f"{sentence}." for sentence in read.describe()),
+        notes=read.describe(),
         as_of=records.as_of or before,
         by=by,
         **options,

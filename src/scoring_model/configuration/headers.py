@@ -32,7 +32,7 @@ _INITIAL: Final = re.compile("(?<![a-z])([fl])_name(?![a-z])")
 """First and last names of warehouses: DRV_L_NM."""
 _BEHIND: Final = re.compile(r"\d.*")
 """What a code has behind its letters."""
-_NUMBERED: Final = re.compile("(?<=...)(nr|no|id)$")
+_NUMBERED: Final = re.compile("(?<=...)(nro?|no|szam|id)$")
 """Ends of compounds: `Kundennr`, `CARDNO`, `klientid`."""
 _UNSPACED: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 """Letters of scripts that write words, or compounds of them, without blanks between them."""
@@ -178,6 +178,18 @@ def links_records(words: str) -> bool:
         or _without_number(parts[-1]).endswith(unspaced(synonyms.LINKS))
         or (parts[-1].endswith(ends) and parts[-1].startswith(long))
     )
+
+
+def is_of_something_else(words: str) -> bool:
+    """Return whether a header has a word beside those of what connects records, and none for numbers.
+
+    The number of a card, but not its country: `pays_carte`, `ancienneté client`. In some languages what the header is
+    about stands first, in others last.
+    """
+    parts, numbers = {*words.split("_")} - {*known(synonyms.FILLERS)}, known(synonyms.NUMBERS)
+    ends = tuple(entry for entry in numbers if len(entry) >= _COMPOUND)
+    numbered = any(part in numbers or part.endswith(ends) or _NUMBERED.search(part) for part in parts)
+    return not numbered and not parts <= {*known(synonyms.LINKS)}
 
 
 def _without_number(word: str) -> str:

@@ -12,7 +12,15 @@ import pyarrow as pa
 
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.configuration import synonyms
-from scoring_model.configuration.headers import joined, known, links_records, ranks, tells, words_of
+from scoring_model.configuration.headers import (
+    is_of_something_else,
+    joined,
+    known,
+    links_records,
+    ranks,
+    tells,
+    words_of,
+)
 from scoring_model.contract.fields import SIGNAL_PREFIX, TIME_FIELDS
 from scoring_model.records import NEVER, cells
 from scoring_model.records.clocks import time_of_day
@@ -48,6 +56,8 @@ _RECURRING: Final = 0.98  # share of distinct values below which codes connect r
 _KINDS: Final = 12
 _MANY: Final = 100  # distinct values that are no times of day by chance
 _FEW: Final = 100  # mean number of records of a code from which a few codes are kinds
+_KEY_DIGITS: Final = 4
+_SHARED: Final = 20  # mean number of records of a word from which it is a kind of something
 _PADDED: Final = re.compile(r"0\d+", re.ASCII)
 _ROUNDED: Final = re.compile(r"\d[.,]\d{1,8}E\+\d\d", re.ASCII)
 _LONG: Final = 6  # fewest digits of an identifier whose header does not name it
@@ -347,8 +357,9 @@ def _is_identifier(found: Profile, values: Sequence[object], *, is_number: bool)
         return False
     if _IDENTIFIER.search(found.words) or links_records(found.words):
         # Mobile, desktop and tablet are kinds of devices, not devices.
-        few = len(found.counts) <= _KINDS
-        return not few or (_are_codes(values) and found.counts.mean() < _FEW)
+        if len(found.counts) <= _KINDS:
+            return _are_codes(values) and found.counts.mean() < _FEW
+        return not is_of_something_else(found.words) or _are_keys(found, values, is_number=is_number)
     if not is_number:
         return False
     texts = [str(cells.text(value)).strip() for value in values]
@@ -362,6 +373,13 @@ def _is_identifier(found: Profile, values: Sequence[object], *, is_number: bool)
         length >= (_LONG if found.distinct <= _RECURRING else _CODE_DIGITS)
         and _share(texts, lambda text: text.isdigit() and len(text) == length) > _MOST
     )
+
+
+def _are_keys(found: Profile, values: Sequence[object], *, is_number: bool) -> bool:
+    """Return whether cells are like keys: no numbers of a few digits, and no words that many records share."""
+    if is_number:
+        return _share(values, lambda value: len(str(cells.text(value)).strip()) >= _KEY_DIGITS) > _MOST
+    return _are_codes(values) or found.counts.mean() < _SHARED
 
 
 def _is_code(found: Profile, values: Sequence[object]) -> bool:

@@ -448,6 +448,9 @@ GENUINE: Final = """
     false_positive false_alarm falso_positivo falsa_alarma falso_allarme falso_alarme faux_positif fausse_alerte
     fehlalarm vals_positief vals_alarm loos_alarm falskt_larm falsk_alarm falsk_positiv fałszywy_alarm falešný_poplach
     benign asli sah hợp_lệ godīgs sąžiningas poctivé поштено lögmætt hoàn_thành
+    ohne_befund befundlos unbegründet nicht_auffällig keine_auffälligkeiten sans_suite classé_sans_suite infondé ras
+    non_fondé sans_anomalie rien_à_signaler senza_anomalie infondato sin_hallazgos infundado sem_anomalia
+    geen_bijzonderheden ongegrond bez_zastrzeżeń bez_uwag niezasadne utan_anmärkning ingen_avvikelse uden_anmærkning
     afkræftet avkreftet avfärdad vyvráceno vyvrácený wykluczono çürütüldü cáfolt infirmat опровергнат отхвърлен
 """
 GENUINE_STEMS: Final = """
@@ -462,7 +465,8 @@ POSITIVE: Final = """
     да так evet da áno 是 はい 有 예 نعم כן
     detected found festgestellt detectado détecté
     confirmed proven substantiated bestätigt nachgewiesen confirmé confirmée avéré avérée confirmado confirmada
-    confermato confermata accertato accertata bevestigd potwierdzone potwierdzony potwierdzona bekräftad bekræftet
+    confermato confermata accertato accertata bekräftat begründet bevestigd potwierdzone potwierdzony potwierdzona
+    bekräftad bekræftet
     bekreftet potvrzeno potvrzený megerősített επιβεβαιωμένη vahvistettu confirmat confirmată подтверждено
     подтверждена подтвержден підтверджено потвърдено potvrđeno doğrulandı kesinleşti 確定 确认
     ya có jah jā taip já ใช่ بله upheld founded
@@ -581,6 +585,7 @@ AMOUNTS: Final = """
     amount amt betrag montant importe importo monto valor bedrag kwota belopp summe
     total ordertotal subtotal částka cena_celkem beløb beløp összeg ποσό summa sumă chargeback_amt
     сумма сума сума_кредиту iznos znesek suma_plata tutar miktar 金額 金额 금액 المبلغ סכום
+    schadenhöhe schadenssumme
     jumlah nominal số_tiền tổng_tiền giá_trị suma износ quantitat upphæð จำนวนเงิน مبلغ netwr
 """
 MEASURES: Final = f"""
@@ -592,6 +597,8 @@ MEASURES: Final = f"""
     income доход дохід зарплата цена стоимость возраст стаж prihod dohodak cijena gelir fiyat yaş 収入
     年収 価格 年齢 数 薪资 价格 年龄 rate percent pct cnt volume qty km kwh
     umur tuổi harga giá số_lượng lama pendapatan gaji thu_nhập days_since years yrs months
+    ancienneté antigüedad anzianità scoring rating plafond limite límite fatturato umsatz facturación clv
+    wartość distance kreditgräns věk
 """
 """Headers of numbers that measure something, which are no identifiers."""
 PAYMENTS: Final = """
@@ -617,15 +624,17 @@ LINKS: Final = """
     לקוח חשבון ein ssn oib egn egp kunnr imsi msisdn wallet permis cédula rut curp rfc cuit cuil nit
     perangkat kartu pelanggan thiết_bị thẻ tài_khoản khách_hàng seade ierīce įrenginys kortelė sąskaita
     zariadenie уређај картица рачун dispositiu targeta pesel cnp nik ktp cccd cmnd personnummer isikukood
-    personnr fødselsnummer fødselsnr cpr henkilötunnus hetu bsn burgerservicenummer rodné fiscale svnr tckn снилс nino
-    passport pasaporte passeport passaporte reisepassnr
+    personnr fødselsnummer fødselsnr cpr henkilötunnus hetu bsn burgerservicenummer rodné fiscale svnr tckn снилс
+    passport pasaporte passeport passaporte reisepassnr benutzer nutzer mitglied member membre adhérent socio medlem
+    användare účtu zákazníka klijenta kupca kartice računa πελάτη κάρτας λογαριασμού συσκευής asiakkaan tilin kortin
+    laitteen kliendi kaardi vermittler makler courtier broker intermediario intermediário
     last4 ahv visitor beneficiary till paybill agent recipient payee
     sha256 sha1 sha512 md5 hashed hmac haché hachée gehasht 指纹 識別子
 """
 """Headers of identifiers that connect records."""
 NUMBERS: Final = """
     id key nr no num number nummer numéro número numero numer n code ref hash token nº kennung identifiant
-    číslo cislo azonosító szám int addr αριθμός κωδικός numero număr
+    číslo cislo azonosító szám int addr αριθμός αρ κωδικός numero număr
     номер код broj številka şifre kimliği kimlik 番号 编号 号 رقم معرف מספר מזהה
     nomor mã numurs numeris kod
     コード nro 識別子 标识

@@ -9,14 +9,17 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from scoring_model.arrays import FloatArray
 from scoring_model.contract.rules import number as number_rule
+from scoring_model.contract.rules import propensity
 from scoring_model.evaluation.evaluated_records import EvaluationError, refuse
 from scoring_model.records import Column, FileFormat, RecordSchema
-from scoring_model.records.cells import moment, number
+from scoring_model.records.cells import moment, number, number_of
 from scoring_model.records.clocks import with_clocks
 from scoring_model.records.columns import Parsed, parse_column, parse_instants, parse_texts
 from scoring_model.records.encoding import encode, is_zoned
 from scoring_model.records.files import file_sheet, frame_sheet
+from scoring_model.records.layout import is_export
 from scoring_model.records.sheet import Cells, Sheet
 from scoring_model.records.sources import file_paths
 
@@ -46,7 +49,9 @@ class Source:
 
     @classmethod
     def open(cls, source: object, form: FileFormat) -> "Source":
-        """Open files or a table in memory."""
+        """Open files or a table in memory; a source that is open stays so."""
+        if isinstance(source, Source):
+            return source
         paths: tuple[Path, ...] | None = file_paths(source)
         if paths is None:
             return cls(name="the table", files=(), sheets=(frame_sheet(source),))
@@ -56,6 +61,11 @@ class Source:
     def with_clocks(self, schema: RecordSchema) -> "Source":
         """Join the times that a schema reads from two columns."""
         return replace(self, sheets=tuple(with_clocks(sheet, schema) for sheet in self.sheets))
+
+    @property
+    def is_export(self) -> bool:
+        """Whether all of it is an export of the service."""
+        return all(is_export(sheet.columns, marked=sheet.marked) for sheet in self.sheets)
 
     @property
     def rows(self) -> int:
@@ -160,6 +170,17 @@ def numbers(column: str, cells: Cells, rows: int) -> Parsed:
     if set(map(type, raw.values)) == {float} and np.isfinite(raw.values).all():
         return Parsed(Column(tuple((np.array(raw.values) + 0.0).tolist()), raw.codes))
     return parse_column(column, raw, lambda cell: number_rule(number(cell)))
+
+
+def propensities(decimal: str | None = None) -> ColumnParser:
+    """Make a parser of the propensities of a control group, with this decimal mark."""
+    read = number_of(decimal)
+    return values(lambda cell: propensity(read(cell)))
+
+
+def floats(column: Column) -> FloatArray:
+    """Return the numbers of a column, NaN where it has none."""
+    return np.array([*column.values, np.nan], dtype=np.float64)[column.codes]
 
 
 def instants(schema: RecordSchema) -> ColumnParser:

@@ -16,6 +16,7 @@ from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation.comparison import Comparison, compare_evaluations
 from scoring_model.evaluation.comparison_result import ComparedBundle
 from scoring_model.evaluation.coverage import Selection
+from scoring_model.evaluation.decided import decided_in
 from scoring_model.evaluation.evaluated_records import refuse
 from scoring_model.evaluation.evaluation import Evaluation
 from scoring_model.evaluation.holdout import (
@@ -106,7 +107,7 @@ def compare(
         options=options,
         rows=readings[0].rows,
         files=names_of(records),
-        notes=notes_on_labels(given, readings[0].table),
+        notes=(*notes_on_labels(given, readings[0].table), *decided_in(readings[0], records)),
     )
 
 

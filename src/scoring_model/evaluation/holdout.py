@@ -16,6 +16,7 @@ from scoring_model.decision.rules import Decisions
 from scoring_model.evaluation.checks import check_control
 from scoring_model.evaluation.column_reading import Source
 from scoring_model.evaluation.coverage import Coverage, Selection, select
+from scoring_model.evaluation.decided import decided_in, decided_sentences
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError, refuse
 from scoring_model.evaluation.evaluation import Evaluation, evaluate_records
 from scoring_model.evaluation.fraud_rings import rings_of_frauds
@@ -29,6 +30,7 @@ from scoring_model.evaluation.trained_records import check_digests, check_period
 from scoring_model.history import LinkKey, person_codes
 from scoring_model.records import Column, RecordSchema, RecordTable, microseconds, parse_duration
 from scoring_model.records.file_format import PLAIN
+from scoring_model.records.observation import sampled
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import Reading, read_records
 from scoring_model.records.sources import file_paths
@@ -215,7 +217,7 @@ def evaluate(
         invalid=reading.rows - len(reading.table),
         files=names_of(records),
         features=features,
-        notes=notes_on_labels(given, reading.table),
+        notes=(*notes_on_labels(given, reading.table), *decided_in(reading, records)),
     )
 
 
@@ -328,7 +330,7 @@ def _evaluate_scored(
         selection=selection,
         options=options,
         files=scored.files,
-        notes=(*scored.notes, *notes, *labels.notes(rows), WITHOUT_RINGS),
+        notes=(*scored.notes, *notes, *labels.notes(rows), *decided_sentences(source), WITHOUT_RINGS),
         scored_earlier=True,
     )
 
@@ -483,11 +485,14 @@ def _labelled(table: RecordTable, labels: Labels, schema: RecordSchema) -> Recor
     """Replace the labels of a table."""
     rows = labels.rows_of(table.record_ids)
     found, times = labels.joined(rows, table.event_times, schema.labels.delay)
-    return replace(
-        table,
-        labels=found,
-        label_times=times,
-        observed_until=labels.observed(rows, table.observed_until),
+    return sampled(
+        replace(
+            table,
+            labels=found,
+            label_times=times,
+            propensities=labels.drawn(rows, table.propensities),
+            observed_until=labels.observed(rows, table.observed_until),
+        )
     )
 
 

@@ -6,14 +6,16 @@ from typing import Final
 
 import numpy as np
 
-from scoring_model.arrays import BoolArray, Int8Array, IntArray
-from scoring_model.contract.fields import DECIDED_FIELDS
+from scoring_model.arrays import BoolArray, FloatArray, Int8Array, IntArray
+from scoring_model.contract.fields import DECIDED_FIELDS, PROPENSITY
 from scoring_model.contract.rules import reference
 from scoring_model.evaluation.column_reading import (
     ColumnParser,
     Source,
     distinct_ids,
+    floats,
     instants,
+    propensities,
     texts,
     values,
 )
@@ -55,6 +57,8 @@ class Labels:
         decided.
     decided : ndarray of shape (m,), bool
         Whether the row has an outcome or a resolution.
+    propensities : ndarray of shape (m,), float64
+        As `RecordTable` has them; NaN where there are none.
     """
 
     record_ids: tuple[str, ...]
@@ -64,6 +68,7 @@ class Labels:
     event_times: IntArray
     observed_until: IntArray | None
     decided: BoolArray
+    propensities: FloatArray
 
     def rows_of(self, record_ids: tuple[str, ...]) -> IntArray:
         """Return the row of each record; -1 without one."""
@@ -93,6 +98,18 @@ class Labels:
         return np.where(
             np.append(self.decided, False)[rows] & (own == STOPPED), given, np.minimum(own, given)
         )
+
+    def drawn(self, rows: IntArray, own: FloatArray | None) -> FloatArray | None:
+        """Return the propensities of records, or their own where the labels have none; None without any.
+
+        Parameters
+        ----------
+        rows, own : ndarray of shape (n,)
+            As of `observed`.
+        """
+        given = np.append(self.propensities, np.nan)[rows]
+        found = given if own is None else np.where(np.isnan(given), own, given)
+        return None if np.isnan(found).all() else found
 
     def notes(self, rows: IntArray) -> Iterator[str]:
         """Say which decisions are missing in labels that have columns of them: all, or those of some records."""
@@ -154,7 +171,7 @@ def read_labels(source: object, schema: RecordSchema) -> Labels:
     opened = Source.open(source, schema.format)
     schema = schema_of(opened.sheets[0].columns, schema, marked=opened.sheets[0].marked)
     opened = opened.with_clocks(schema)
-    decided = [field for field in DECIDED_FIELDS if field in schema.columns]
+    decided = [field for field in (*DECIDED_FIELDS, PROPENSITY) if field in schema.event_fields]
     names = {field: _name(opened, field, schema) for field in (*_ALIASES, *decided)}
     contract = {field for field, name in names.items() if name == field != schema.column_of(field)}
     rule, times = label_rule(schema.labels, contract="label" in contract), instants(schema)
@@ -181,9 +198,10 @@ def read_labels(source: object, schema: RecordSchema) -> Labels:
         reported=reported,
         event_times=events,
         observed_until=observed_until_of(lambda field, missing: column(field).gather(missing), schema)
-        if any(names[field] in parsed for field in decided)
+        if any(names[field] in parsed for field in decided if field != PROPENSITY)
         else None,
         decided=(column("outcome").codes >= 0) | (column("resolution").codes >= 0),
+        propensities=floats(column(PROPENSITY)),
     )
 
 
@@ -195,6 +213,7 @@ def _decided(schema: RecordSchema, times: ColumnParser, contract: Collection[str
         "outcome": values(lambda cell: outcome(text(cell))),
         "resolution": values(lambda cell: resolution(text(cell))),
         "closedAt": times,
+        PROPENSITY: propensities(schema.format.decimal),
     }
 
 

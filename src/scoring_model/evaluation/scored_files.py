@@ -10,9 +10,18 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.contract.fields import PROPENSITY
 from scoring_model.contract.rules import reference
 from scoring_model.decision.rules import DecisionRules, Decisions
-from scoring_model.evaluation.column_reading import Source, distinct_ids, instants, numbers, texts, values
+from scoring_model.evaluation.column_reading import (
+    Source,
+    distinct_ids,
+    floats,
+    instants,
+    numbers,
+    propensities,
+    texts,
+    values,
+)
 from scoring_model.evaluation.evaluated_records import EvaluationError
-from scoring_model.evaluation.labels import Labels
+from scoring_model.evaluation.labels import Labels, read_labels
 from scoring_model.records import NEVER, Column, RecordSchema, RecordTable
 from scoring_model.records.cells import plain, text
 from scoring_model.records.columns import Parsed
@@ -43,6 +52,8 @@ class ScoredFile:
         As `RecordTable` has them.
     undecided : str
         Which files do not say what was decided, though others do.
+    exported : Labels or None
+        What an export of a service has besides the decisions: it is a scored file with labels.
     columns : mapping of str to Column
         The columns that were asked for.
     files : tuple of str
@@ -56,6 +67,7 @@ class ScoredFile:
     observed_until: IntArray | None
     propensities: FloatArray | None
     undecided: str
+    exported: Labels | None
     columns: dict[str, Column]
     files: tuple[str, ...]
     notes: tuple[str, ...]
@@ -75,12 +87,12 @@ class ScoredFile:
         """
         if self.undecided and (labels is None or labels.observed_until is None):
             raise EvaluationError(f"{name}: {self.undecided}")
-        count = len(self.record_ids)
+        labels, count = self.exported if labels is None else labels, len(self.record_ids)
         found, times = np.full(count, UNLABELLED, dtype=np.int8), np.full(count, NEVER, dtype=np.int64)
-        events, until = self.event_times, self.observed_until
+        events, until, drawn = self.event_times, self.observed_until, self.propensities
         if labels is not None:
             rows = labels.rows_of(self.record_ids)
-            until = labels.observed(rows, until)
+            until, drawn = labels.observed(rows, until), labels.drawn(rows, drawn)
             events = np.where(events == NEVER, labels.events_of(rows), events)
             found, times = labels.joined(rows, events, schema.labels.delay)
         if untimed := int(np.count_nonzero(events == NEVER)):
@@ -96,7 +108,7 @@ class ScoredFile:
                 labels=found,
                 label_times=times,
                 source_rows=np.arange(count),
-                propensities=self.propensities,
+                propensities=drawn,
                 observed_until=until,
             )
         )
@@ -125,7 +137,7 @@ def read_scored(source: Source, scorer: Scorer, by: Iterable[str]) -> ScoredFile
         "margin": numbers,
         "eventTime": instants(RecordSchema()),
         OBSERVED_COLUMN: instants(RecordSchema()),
-        PROPENSITY: numbers,
+        PROPENSITY: propensities(),
         "modelVersion": values(plain),
         "policyVersion": values(plain),
         **{name: values(_text) for name in by},
@@ -138,26 +150,31 @@ def read_scored(source: Source, scorer: Scorer, by: Iterable[str]) -> ScoredFile
         raise EvaluationError(f"{source.name}: by: has no column {', '.join(absent)}")
     record_ids = distinct_ids(parsed["recordId"].column, source.name)
     _check_model(parsed["modelVersion"].column, scorer, source.name)
-    scores = _numbers(parsed[SCORE])
+    scores = floats(parsed[SCORE].column)
     own = parsed.get("margin")
-    margins = _least_margins(scores, scorer.rules, source.name) if own is None else _numbers(own)
+    margins = _least_margins(scores, scorer.rules, source.name) if own is None else floats(own.column)
     decisions = scorer.rules.decide(margins)
     if differing := int(np.count_nonzero(decisions.scores != scores)):
         raise EvaluationError(
             f"{source.name}: {SCORE}: {differing:,} rows differ from the score of their margin under this bundle"
         )
-    events, until = (
-        (parsed[name].column if name in parsed else Column.missing(len(record_ids))).gather(NEVER)
-        for name in ("eventTime", OBSERVED_COLUMN)
+    dated, ended, drawn = (
+        parsed[name].column if name in parsed else Column.missing(len(record_ids))
+        for name in ("eventTime", *_DECIDED)
     )
-    propensities = _numbers(parsed.get(PROPENSITY, Parsed.absent(len(record_ids))))
+    events, until, sampled_by = dated.gather(NEVER), ended.gather(NEVER), floats(drawn)
+    exported = read_labels(source, scorer.contents.schema) if source.is_export else None
+    decided = OBSERVED_COLUMN in parsed
+    if exported is not None and exported.observed_until is not None:
+        decided, until = True, exported.observed_until
     lacking = source.lacking(OBSERVED_COLUMN)
     return ScoredFile(
         record_ids=record_ids,
         event_times=events,
         decisions=decisions,
-        observed_until=np.where(until <= events, STOPPED, until) if OBSERVED_COLUMN in parsed else None,
-        propensities=propensities if np.any(propensities > 0) else None,
+        observed_until=np.where(until <= events, STOPPED, until) if decided else None,
+        propensities=None if np.isnan(sampled_by).all() else sampled_by,
+        exported=exported,
         undecided=half_decided(OBSERVED_COLUMN, lacking) if lacking else "",
         columns={name: parsed[name].column for name in by},
         files=source.files,
@@ -168,10 +185,6 @@ def read_scored(source: Source, scorer: Scorer, by: Iterable[str]) -> ScoredFile
 def _text(cell: object) -> object | None:
     value = plain(cell)
     return None if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _numbers(parsed: Parsed) -> FloatArray:
-    return np.array([*parsed.column.values, np.nan], dtype=np.float64)[parsed.column.codes]
 
 
 def _check_model(versions: Column, scorer: Scorer, name: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from scoring_model.arrays import Int8Array
 from scoring_model.evaluation import EvaluationError, EvaluationOptions, NothingToEvaluate
 from scoring_model.evaluation.column_reading import Source
+from scoring_model.evaluation.decided import decided_in, decided_sentences
 from scoring_model.evaluation.holdout import (
     group_columns,
     maturity_of,
@@ -82,7 +83,7 @@ def read_window(
         frauds=KnownFrauds.of(past, table),
         refused=reading.rows - len(table),
         files=names_of(window),
-        notes=notes_on_labels(given, table),
+        notes=(*notes_on_labels(given, table), *decided_in(reading, window)),
     )
 
 
@@ -117,7 +118,7 @@ def _read_scored(scorer: Scorer, source: Source, labels: Labels | None, by: Sequ
         frauds=KnownFrauds.of(table),
         refused=0,
         files=scored.files,
-        notes=(*scored.notes, *notes_on_labels(labels, table)),
+        notes=(*scored.notes, *notes_on_labels(labels, table), *decided_sentences(source)),
     )
 
 

@@ -19,6 +19,7 @@ from scoring_model.evaluation.report.words import (
     day,
     estimate_text,
     percent,
+    sentence,
     signed,
     unbroken,
 )
@@ -126,7 +127,7 @@ def _maturity(monitoring: MonitoringResult) -> Section:
         texts=(
             monitoring.maturity.describe(),
             *(f"{finding}." for finding in monitoring.findings),
-            *(Text(text=note, kind="note") for note in monitoring.notes),
+            *(Text(text=sentence(note), kind="note") for note in monitoring.notes),
         ),
     )
 

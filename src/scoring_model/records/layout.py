@@ -34,6 +34,11 @@ class MissingColumns(ValueError):
         self.problems = problems
 
 
+def is_export(columns: Collection[str], *, marked: bool) -> bool:
+    """Whether a source with these columns is an export of the service, perhaps in a format that keeps no mark."""
+    return _EVENT in columns and (marked or {"scoringOutcome", "decidedBy", "label"}.issubset(columns))
+
+
 def schema_of(columns: Collection[str], schema: RecordSchema, *, marked: bool = False) -> RecordSchema:
     """Decide whose names and spellings a source has, from its columns: all readers of records ask here.
 
@@ -47,7 +52,8 @@ def schema_of(columns: Collection[str], schema: RecordSchema, *, marked: bool = 
     Returns
     -------
     RecordSchema
-        `schema.exported` for a marked source; `schema.contract` for one that has `eventTime` and none of the mapped
+        `schema.exported` for a marked source, or one with the columns of an export and none of the mapped ones;
+        `schema.contract` for one that has `eventTime` and none of the mapped
         columns; else the schema.
 
     Raises
@@ -56,7 +62,7 @@ def schema_of(columns: Collection[str], schema: RecordSchema, *, marked: bool = 
         If the source has both, and the schema does not say which count.
     """
     held = set(columns)
-    if marked and _EVENT in held:
+    if is_export(held, marked=marked) and (marked or held.isdisjoint(schema.columns.values())):
         return schema.exported(held)
     # The bare name of a signal is valid in both, so it decides only where nothing else does.
     own = {field: name for field, name in schema.columns.items() if name != field.removeprefix(SIGNAL_PREFIX)}

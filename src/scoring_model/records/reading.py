@@ -256,6 +256,7 @@ class _Part:
     parsed: Mapping[str, Parsed]
     violations: tuple[RowViolation, ...]
     guesses: tuple[str, ...]
+    own: bool = True  # with the names of the configuration, not of the contract
 
 
 def _read_file(path: Path, schema: RecordSchema, *, labelled: bool, since: int | None, ids: Any) -> _Part:
@@ -275,7 +276,7 @@ def _read_file(path: Path, schema: RecordSchema, *, labelled: bool, since: int |
 def _read_sheet(
     sheet: Sheet, schema: RecordSchema, *, labelled: bool, since: int | None = None, ids: Any = None
 ) -> _Part:
-    schema = schema_of(sheet.columns, schema, marked=sheet.marked)
+    given, schema = schema, schema_of(sheet.columns, schema, marked=sheet.marked)
     sheet = _renamed(sheet, schema)
     if sheet.columns:
         check_layout(sheet.columns, schema, labelled=labelled)
@@ -287,7 +288,7 @@ def _read_sheet(
         parsed[name], formats = _column(sheet, name, schema, events=parsed.get("eventTime"))
         guesses += [f"{name} as {' or '.join(formats)}"] if formats else []
     unused = unused_columns(sheet.columns, schema)
-    return _Part(sheet.rows, unused, parsed, sheet.violations, tuple(guesses))
+    return _Part(sheet.rows, unused, parsed, sheet.violations, tuple(guesses), own=schema == given)
 
 
 def _reading(parts: Sequence[_Part], schema: RecordSchema, paths: Sequence[Path]) -> Reading:
@@ -301,10 +302,14 @@ def _reading(parts: Sequence[_Part], schema: RecordSchema, paths: Sequence[Path]
 
 
 def _undecided(parts: Sequence[_Part], names: Sequence[str], schema: RecordSchema) -> Iterator[str]:
-    """Name the fields of what was decided that some files have and others lack: who was stopped in these is unknown."""
+    """Name the fields of what was decided that some files have and others lack: who was stopped in these is unknown.
+
+    Of a history beside an export of the service it is assumed that nobody was stopped.
+    """
+    files = [(name, part.parsed) for name, part in zip(names, parts, strict=False) if part.own]
     for decided in DECIDED_FIELDS:
-        lacking = [name for name, part in zip(names, parts, strict=False) if decided not in part.parsed]
-        if 0 < len(lacking) < len(parts):
+        lacking = [name for name, parsed in files if decided not in parsed]
+        if 0 < len(lacking) < len(files):
             yield half_decided(schema.column_of(decided), lacking)
 
 

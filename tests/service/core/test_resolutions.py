@@ -379,6 +379,9 @@ def test_reports_on_past_records_say_what_else_decided(
         out = tmp_path / "export.parquet"
         code, said, error = await asyncio.to_thread(run, capsys, "data", "export", *words, "--out", out)
         assert (code, [line for line in said.splitlines() if line in found]) == (0, [*found]), error
+        for command in (("evaluate", sealed), ("compare", sealed, sealed), ("monitor", sealed)):
+            code, said, error = await asyncio.to_thread(run, capsys, *command, out)
+            assert all(f"{sentence}." in said for sentence in found), (command, said, error)
 
     run_story(store_url, sealed, story)
 

@@ -112,6 +112,9 @@ def meaning_of(text: str) -> Meaning:
     ):
         if words in known(entries):
             return meaning
+    denied, _, rest = words.partition("_")
+    if denied in known(synonyms.NEGATIONS) and rest in known(synonyms.POSITIVE):
+        return Meaning.NO
     return Meaning.GENUINE if tells(words, synonyms.GENUINE) else Meaning.OTHER
 
 

@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from scoring_model.arrays import FloatArray
 from scoring_model.evaluation import RecordRows
+from scoring_model.evaluation.decided import decided_sentences
 from scoring_model.evaluation.holdout import read_labelled, with_columns
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.rows import ClientRow
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.past.decided import decided_sentences
 from scoring_model.service.past.export import ROW_GROUP, ExportedVerification, RecordColumns, record_of
 from scoring_model.service.past.pages import LEFT_OUT, LeftOut, PastPage, past_pages
 from scoring_model.service.past.replay import NOT_REPLAYED, Replayer

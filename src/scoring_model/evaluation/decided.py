@@ -1,14 +1,18 @@
-"""What was finally decided about past records besides score and thresholds, in sentences."""
+"""What an export of the service says of decisions besides score and thresholds, in sentences."""
 
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-import pyarrow as pa
+import numpy as np
 
 from scoring_model.contract.outcome import DecidedBy, Outcome
 from scoring_model.contract.resolution import Result
 from scoring_model.evaluation.bounds import exact_share
+from scoring_model.evaluation.column_reading import Source, values
+from scoring_model.records.cells import text
+from scoring_model.records.file_format import PLAIN
+from scoring_model.records.reading import Reading
 
 COLUMNS: Final = ("scoringOutcome", "decidedBy", "resolution", "resolutionMethod", "label")
 """Columns of an export that say what decided, how it ended, and what is known."""
@@ -26,17 +30,30 @@ class _Kind(NamedTuple):
     records: int
 
 
-def decided_sentences(records: pa.Table) -> Iterator[str]:
+def decided_in(reading: Reading, source: object) -> tuple[str, ...]:
+    """Say of records what `decided_sentences` says of their source, where they were read of an export."""
+    exported = {"decidedBy", "resolutionMethod"} & {*reading.unused_columns}  # no other source is read again
+    return tuple(decided_sentences(source)) if exported else ()
+
+
+def decided_sentences(source: object) -> Iterator[str]:
     """Say how many applicants lists and rules stopped, and how step-ups ended; nothing where there were none.
 
     Parameters
     ----------
-    records : pyarrow.Table
-        With `COLUMNS` of an export.
+    source : path, list of paths, DataFrame or Arrow stream
+        An export. Of a source without all `COLUMNS` there is nothing to say.
     """
-    plain = pa.table({name: records[name].cast(pa.string()) for name in COLUMNS})
-    counted = plain.group_by(COLUMNS).aggregate([([], "count_all")])
-    kinds = [_Kind(*row.values()) for row in counted.select([*COLUMNS, "count_all"]).to_pylist()]
+    opened = Source.open(source, PLAIN)
+    if not all(map(opened.holds, COLUMNS)):
+        return
+    parsed = opened.read(dict.fromkeys(COLUMNS, values(text)), required=(), filled=())
+    columns = [parsed[name].column for name in COLUMNS]
+    codes, counts = np.unique([one.codes for one in columns], axis=1, return_counts=True)
+    cells = (
+        [(*one.values, None)[code] for code in own.tolist()] for one, own in zip(columns, codes, strict=True)
+    )
+    kinds = list(map(_Kind, *cells, counts.tolist()))
     stopped: Counter[str] = Counter()
     for one in kinds:
         stopped[one.decided_by] += one.records if one.outcome != Outcome.PASSED else 0
