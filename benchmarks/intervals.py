@@ -185,8 +185,8 @@ def judge(
         if cell.lasts:
             yield name, covered, None
             continue
-        plain = plain_high - plain_low
-        ratio = float(np.median(((high - low) / plain)[plain > 0]))
+        plain, own = plain_high - plain_low, high - low
+        ratio = float(np.median(own[plain > 0] / plain[plain > 0]))
         yield name, covered, (ratio, 2 * normal_quantile() * float(np.std(values, ddof=1) / np.median(plain)))
 
 

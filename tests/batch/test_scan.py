@@ -46,14 +46,14 @@ def rows() -> list[list[str]]:
 
 
 def write_csv(path: Path, *, encoding: str = "utf-8", separator: str = ";") -> Path:
-    """A CSV file with torn rows and blank lines."""
+    """A CSV file with torn rows, blank lines, and its header again."""
     lines = []
     for row in [HEADER, *rows()]:
         lines.append(
             separator.join(f'"{cell.replace(chr(34), chr(34) * 2)}"' if cell else "" for cell in row)
         )
         if row[0] in ("r10", "r20"):
-            lines += ["", f"torn{separator}row"]
+            lines += ["", f"torn{separator}row", lines[0]]
     content = "\r\n".join([*lines, "", ""]).encode(encoding)
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
     return path

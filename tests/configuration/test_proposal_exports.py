@@ -77,6 +77,21 @@ def test_titles_blank_rows_and_names_that_repeat_are_read(tmp_path: Path) -> Non
     assert (found.fields["label"], found.fields["eventTime"]) == ("fraud", "created_at")
 
 
+def test_headers_of_joined_months_are_no_rows(tmp_path: Path) -> None:
+    """Files with a header each that somebody joined, a mark of Unicode before each, are proposed as one file."""
+    whole, joined = tmp_path / "a.csv", tmp_path / "b.csv"
+    table(fraud=words("yes", "no"), state=words("open", "closed")).to_csv(whole, index=False)
+    header, *rows = whole.read_text().splitlines(keepends=True)
+    months = [header, *rows[:100], f"\ufeff{header}", *rows[100:300], header, *rows[300:]]
+    joined.write_text("\ufeff" + "".join(months), encoding="utf-8")
+    found, expected = proposed(joined), proposed(whole)
+    assert "rows that repeat the header are left out and not numbered: 2" in found.guesses
+    assert found.decisions == expected.decisions
+    assert (found.fields, found.targets().tolist()) == (expected.fields, expected.targets().tolist())
+    read = read_records(joined, load_configuration(tmp_path / "b.yaml").schema, labelled=True)
+    assert (read.rows, read.violations) == (len(rows), ())
+
+
 def test_names_that_do_not_repeat_stay(tmp_path: Path) -> None:
     """One column without a name keeps it, and a file whose first row is full has no titles."""
     assert distinct_names(["", "a", "b"]) == ["", "a", "b"]

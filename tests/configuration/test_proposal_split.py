@@ -87,6 +87,14 @@ def test_the_train_part_counts_the_frauds_that_train() -> None:
     assert not late.enough
 
 
+def test_a_fraud_that_is_known_before_the_first_record_of_a_part_may_be_known_within_it() -> None:
+    """Six tenths for the train part would begin validation on day 216, and its first record would be of day 219."""
+    there = (TIMES < 214 * DAY) | (TIMES >= 219 * DAY)
+    times, targets = TIMES[there], (np.arange(N) % 10 == 0).astype(np.int64)[there]
+    assert propose_parts(times, targets, known=np.maximum(times, 215 * DAY), **AT).shares == (0.6, 0.2, 0.2)
+    assert propose_parts(times, targets, known=np.maximum(times, 217 * DAY), **AT).shares == (0.7, 0.3, 0.0)
+
+
 def test_a_proposal_counts_what_a_training_counts(tmp_path: Path) -> None:
     """Though persons recur, applicants are declined, and some frauds become known late."""
     draw = np.random.default_rng(4)

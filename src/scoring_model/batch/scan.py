@@ -18,7 +18,15 @@ from scoring_model.records.layout import MissingColumns, schema_of
 from scoring_model.records.reading import DATED, date_texts, field_columns
 from scoring_model.records.sheet import Sheet, UnreadableSource, check_names
 from scoring_model.records.stored import StoredFile
-from scoring_model.records.text_files import COMPRESSIONS, CsvStart, csv_part, csv_start, json_part, opened
+from scoring_model.records.text_files import (
+    COMPRESSIONS,
+    CsvStart,
+    csv_part,
+    csv_start,
+    distinct_names,
+    json_part,
+    opened,
+)
 
 PARTS_PER_UNIT: Final = 4
 """Parts of a row group that are read together, since the rows before them have to be decoded too."""
@@ -69,7 +77,7 @@ class ScannedFile:
     codes : tuple of str
         Columns of a Parquet file that are read as codes of distinct values.
     header, separator, encoding
-        Of a CSV file.
+        Of a CSV file; the names as they stand.
     titles : int
         Rows before its header.
     units : tuple of Unit
@@ -139,7 +147,8 @@ def read_sheets(
             sheets = _parquet_sheets(scanned, unit, used, part_rows)
         case ".csv":
             encoding = _block_encoding(scanned.encoding)
-            start = CsvStart(list(scanned.header), True, scanned.separator, encoding)
+            given = list(scanned.header)
+            start = CsvStart(distinct_names(given), True, scanned.separator, encoding, given)
             sheets = (
                 csv_part(pa.py_buffer(block), start, nulls) for block in _blocks(scanned, unit, part_rows)
             )
@@ -300,7 +309,7 @@ def _scan_csv(file: StoredFile, schema: RecordSchema, part_rows: int) -> Scanned
             _text(stream, start.encoding), part_rows, separator=start.separator, header=1 + start.titles
         )
         header = next(blocks)
-        _check_header(header, start._replace(encoding=encoding))
+        _check_header(header, start, encoding)
 
         def sheets() -> Iterator[tuple[int, Sheet]]:
             for block in blocks:
@@ -315,7 +324,7 @@ def _scan_csv(file: StoredFile, schema: RecordSchema, part_rows: int) -> Scanned
         start.header,
         evidence,
         units,
-        header=tuple(start.header),
+        header=tuple(start.given),
         separator=start.separator,
         encoding=start.encoding,
         titles=start.titles,
@@ -323,8 +332,8 @@ def _scan_csv(file: StoredFile, schema: RecordSchema, part_rows: int) -> Scanned
     )
 
 
-def _check_header(block: bytes, start: CsvStart) -> None:
-    sheet = csv_part(pa.py_buffer(block), start, ())
+def _check_header(block: bytes, start: CsvStart, encoding: str) -> None:
+    sheet = csv_part(pa.py_buffer(block), start._replace(encoding=encoding, given=[]), ())
     try:
         columns: list[Any] = list(sheet.columns.values())
         found = [column[-1].as_py() or "" for column in columns] if sheet.rows == 1 + start.titles else []

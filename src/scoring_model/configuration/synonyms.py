@@ -128,7 +128,7 @@ HEADERS: Final = {
     "lastName": """
         last_name name1 name_last name_family surname family_name lname ape1 ape_1 ap1 ape nachname familienname
         familienaam zuname
-        nom nom_famille apellido
+        nom nom_famille nom_usage nom_d_usage nom_marital geburtsname ledig_name apellido
         apellidos cognome sobrenome
         apelido achternaam nazwisko efternamn primer_apellido
         family příjmení efternavn etternavn vezetéknév családnév επώνυμο sukunimi nume_familie nume apellido_1
@@ -192,7 +192,7 @@ HEADERS: Final = {
     "address.city": """
         city town pob pobl
         suburb ort stadt wohnort ville commune ciudad localidad población città comune cidade localidade
-        plaats woonplaats stad miasto miejscowość postort
+        comuna plaats woonplaats stad miasto miejscowość postort
         město obec by poststed város település πόλη kaupunki postitoimipaikka oraș localitate
         город місто град grad mesto şehir ilçe il 市区町村 城市 المدينة עיר
         quận_huyện huyện quận kota thành_phố linn pilsēta miestas општина ciutat població staður จังหวัด شهر ort01 도시

@@ -131,7 +131,7 @@ def half_decided(column: str, lacking: Collection[str]) -> str:
     """Say that only some files have a column of what was decided."""
     return (
         f"the column {column!r} is not in {_some(lacking)}, though in other files: whoever was stopped there would "
-        "count as observed"
+        "count as observed. Add it, empty where nobody was stopped"
     )
 
 

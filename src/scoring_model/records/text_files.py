@@ -16,6 +16,7 @@ from zipfile import ZipFile
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
 
@@ -146,7 +147,7 @@ class CsvStart(NamedTuple):
     header : list of str
         Distinct names.
     given : list of str
-        The names as they stand.
+        The names as they stand; none where a row with them is a row.
     titles, lines : int
         Rows before the header that are not blank, and lines up to its end.
     """
@@ -174,7 +175,7 @@ def csv_part(stream: Any, start: CsvStart, nulls: Sequence[str]) -> Sheet:
     options = _options(start, nulls, ragged)
     options["read_options"].column_names = start.header
     table = pa.csv.read_csv(stream, **options)
-    return _with_gaps(table, [(row.number - 1, row) for row in ragged], ())
+    return _with_gaps(table, [(row.number - 1, row) for row in ragged], (), start.given)
 
 
 def csv_sheet(path: Path, form: FileFormat) -> Sheet:
@@ -194,7 +195,7 @@ def csv_sheet(path: Path, form: FileFormat) -> Sheet:
     if not _has_header(table, start.header):
         raise UnreadableSource(f"the header of a CSV file must be {encoding.upper()}, quoted as in RFC 4180")
     # The header is row 1.
-    return _with_gaps(table, [(row.number - before, row) for row in ragged], guesses)
+    return _with_gaps(table, [(row.number - before, row) for row in ragged], guesses, start.given)
 
 
 def _guesses(start: CsvStart, form: FileFormat) -> Iterator[str]:
@@ -396,17 +397,25 @@ def _options(start: CsvStart, nulls: Sequence[str], ragged: list[Any]) -> dict[s
     }
 
 
-def _with_gaps(table: pa.Table, ragged: list[tuple[int, Any]], guesses: tuple[str, ...]) -> Sheet:
+def _with_gaps(
+    table: pa.Table, ragged: list[tuple[int, Any]], guesses: tuple[str, ...], header: Sequence[str]
+) -> Sheet:
     rows = table.num_rows + len(ragged)
     gaps = np.array([row for row, _ in ragged], dtype=np.int64)
     is_gap = np.zeros(rows, dtype=np.bool_)
     is_gap[gaps] = True
     sources = pa.array(np.cumsum(~is_gap) - 1, mask=is_gap)
     table = table.take(sources) if ragged else table
-    blank = _blank_rows(table) & ~is_gap
-    if blank.any():
-        table, rows = table.filter(pa.array(~blank)), rows - int(blank.sum())
-        gaps = (np.cumsum(~blank) - 1)[gaps]
+    again = _header_rows(table, header)
+    empty = (_blank_rows(table) | again) & ~is_gap
+    if again.any():
+        guesses = (
+            *guesses,
+            f"rows that repeat the header are left out and not numbered: {int(again.sum()):,}",
+        )
+    if empty.any():
+        table, rows = table.filter(pa.array(~empty)), rows - int(empty.sum())
+        gaps = (np.cumsum(~empty) - 1)[gaps]
     sheet = Sheet.of_table(table)
     details = [f"must have {row.expected_columns} columns, got {row.actual_columns}" for _, row in ragged]
     return Sheet(
@@ -426,6 +435,17 @@ def _blank_rows(table: pa.Table) -> NDArray[np.bool_]:
             return np.zeros(table.num_rows, dtype=np.bool_)
         blank &= np.asarray(column.is_null(), dtype=np.bool_)
     return blank if table.num_columns >= _FULL else ~blank
+
+
+def _header_rows(table: pa.Table, header: Sequence[str]) -> NDArray[np.bool_]:
+    """Return whether a row is the header again, as in files of several months that somebody joined."""
+    again = np.full(table.num_rows, len(header) >= _FULL)
+    for place, (column, name) in enumerate(zip(table.columns, header, strict=False)):
+        if not again.any():
+            break
+        names = [name] if place else [name, f"\ufeff{name}"]
+        again &= np.asarray(pc.is_in(column, pa.array(names)), dtype=np.bool_) if name else column.is_null()
+    return again
 
 
 def json_sheet(path: Path) -> Sheet:

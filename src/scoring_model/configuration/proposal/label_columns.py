@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from functools import partial
+from itertools import takewhile
 from typing import Final
 
 import numpy as np
@@ -28,6 +29,7 @@ _NUMBER: Final = re.compile(r"-?\d+", re.ASCII)
 _GAP: Final = 5  # missing levels from which a number is none, but a code such as 9 or 99
 _SELDOM: Final = 0.2  # a time that marks frauds is filled in a smaller share of the records
 _ZERO: Final = re.compile(r"\D{0,4}0+(?:[.,]0*)?\D{0,4}", re.ASCII)
+_FREE: Final = ("frei", "free", "vrij", "fri")
 _NEGATED: Final = ("nofraud", "nonfraud", "notfraud")
 _STRAY: Final = 0.01  # share of rows that a rule about times may be broken in by slips
 
@@ -132,6 +134,13 @@ def _is_denied(words: str) -> bool:
     return bool(denials) and (denials[0] < first or denials[0] == len(parts) - 1 or confirmed)
 
 
+def _denies_fraud(header: str) -> bool:
+    """Return whether a header says that something is no fraud: `non_fraude`, `betrugsfrei`."""
+    before = list(takewhile(lambda part: not tells(part, synonyms.FRAUD_STEMS), header.split("_")))
+    is_denied = not {*before}.isdisjoint(known(synonyms.NEGATIONS)) or header.endswith(_FREE)
+    return tells(header, synonyms.FRAUD_STEMS) and is_denied
+
+
 def label_columns(profiles: Iterable[Profile]) -> list[LabelColumn]:
     """List the columns that may be the label, likeliest first."""
     found = [column for profile in profiles if (column := _judged(profile)) is not None]
@@ -184,7 +193,9 @@ def _by_words(profile: Profile) -> LabelColumn | None:
     if of[Meaning.FRAUD]:
         return _of_fraud_words(profile, of, others)
     header = profile.words
+    seldom = int(profile.counts[[word in of[Meaning.NO] for word in words]].sum()) < profile.counts.sum() / 2
     inverse = tells(header, synonyms.GENUINE_STEMS) and not tells(header, synonyms.FRAUD_STEMS)
+    inverse |= seldom and _denies_fraud(header)
     telling = inverse or tells(header, synonyms.FRAUD_STEMS)
     if not telling and joined(header) not in ranks(synonyms.HEADERS["label"]):
         return None

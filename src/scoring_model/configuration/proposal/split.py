@@ -144,13 +144,13 @@ def _counted(
         usable = span - settings.overhead
         if usable <= 0:
             continue
-        edge, inside = int(times.min()) + burn_in, {}
+        edge, inside, starts = int(times.min()) + burn_in, {}, {}
         for part, length in settings.part_lengths(usable).items():
-            inside[part] = (times >= edge) & (times < edge + length)
+            starts[part], inside[part] = edge, (times >= edge) & (times < edge + length)
             edge += length + settings.gap_length
         first, *later = inside.values()
         judged = np.logical_or.reduce(later)
-        first &= known < times[inside["validation"]].min(initial=as_of)
+        first &= known < starts["validation"]
         first &= (persons < 0) | ~np.isin(persons, persons[judged])
         for rows in later:
             rows &= ~stopped
