@@ -86,7 +86,10 @@ def test_init_understands_an_export(capsys: pytest.CaptureFixture[str], export: 
     assert found.feature_settings.links.specs["gerat_nr"].delay == found.records.labels.delay == 30 * DAY
     assert "30d after its event (records.labels.delay, assumed)" in out.read_text()
     assert "not used: Mandant: it is the same in every row" in said
-    assert "not used: Sperrgrund: it separates frauds from genuine records nearly perfectly" in said
+    assert (
+        "not used: Sperrgrund: it tells nearly all frauds from the others, or most by a value of theirs alone"
+        in said
+    )
     for text in ("time zone", "labels became known", "offen"):
         assert text in said
         assert text in out.read_text()

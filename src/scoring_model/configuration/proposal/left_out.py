@@ -34,8 +34,8 @@ _STATUS: Final = (
     _STANDING[1],
 )
 _COPIES: Final = (
-    "it separates frauds from genuine records nearly perfectly, as what follows from the label",
-    "it nearly copies the label: use it only if it is known at the event",
+    "it tells nearly all frauds from the others, or most by a value of theirs alone, as what follows from the label",
+    "it copies the label of most frauds: use it only if it is known at the event",
 )
 _DECIDED: Final = (
     "it tells those who were stopped from the others nearly perfectly, as what follows from the decision",
