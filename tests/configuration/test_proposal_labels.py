@@ -138,6 +138,18 @@ def test_under_a_header_that_denies_fraud_a_rare_no_is_fraud(
     assert (found.fields["label"], found.words["fraud"]) == (header, [expected])
 
 
+@pytest.mark.parametrize(("header", "none"), [("type_fraude", "aucune"), ("Betrugsart", None)])
+def test_kinds_of_fraud_are_fraud_under_their_header(tmp_path: Path, header: str, none: str | None) -> None:
+    """Though not each has a word of fraud; beside a label their share is one of all records."""
+    kinds = ["usurpation", "faux document"]
+    cells = [kinds[place // 10 % 2] if is_fraud else none for place, is_fraud in enumerate(FRAUD)]
+    found = proposed(tmp_path, frame(**{header: cells}))
+    assert (found.fields["label"], sorted(found.words["fraud"])) == (header, sorted(kinds))
+    assert found.words["ignored"] == []
+    said = " ".join(proposed(tmp_path, frame(fraude=words("oui", "non"), **{header: cells})).decisions)
+    assert f"Several columns may be the label: fraude (10.00% frauds), {header} (10.00% frauds)." in said
+
+
 def test_ways_of_legitimation_are_no_label(tmp_path: Path) -> None:
     """Their header begins with a word for genuine, and their cells say neither yes nor no."""
     ways = [("VideoIdent", "PostIdent", "eID")[place % 3] for place in range(N)]

@@ -29,6 +29,9 @@ _NUMBER: Final = re.compile(r"-?\d+", re.ASCII)
 _GAP: Final = 5  # missing levels from which a number is none, but a code such as 9 or 99
 _SELDOM: Final = 0.2  # a time that marks frauds is filled in a smaller share of the records
 _ZERO: Final = re.compile(r"\D{0,4}0+(?:[.,]0*)?\D{0,4}", re.ASCII)
+_FRAUD_KINDS: Final = re.compile(
+    "(^|_)(types?|typ|tipo|kind|soort|rodzaj|category)(_|$)|(typ|type|(?<!st)art)$"
+)
 _FREE: Final = ("frei", "free", "vrij", "fri")
 _NEGATED: Final = ("nofraud", "nonfraud", "notfraud")
 _STRAY: Final = 0.01  # share of rows that a rule about times may be broken in by slips
@@ -74,8 +77,9 @@ class LabelColumn:
 
     @property
     def share(self) -> float:
-        """Return the share of frauds among the rows that have one of its words."""
-        rows = len(self.profile.column) if self.trust is Trust.PRESENCE else int(self.profile.counts.sum())
+        """Return the share of frauds among the rows with one of its words, or among all where none is genuine."""
+        is_for_all = self.trust is Trust.PRESENCE or not self.genuine
+        rows = len(self.profile.column) if is_for_all else int(self.profile.counts.sum())
         return int(self.frauds.sum()) / max(rows, 1)
 
     @property
@@ -219,11 +223,19 @@ def _of_fraud_words(
 ) -> LabelColumn:
     """Return a column with words of fraud: under any header it is a label.
 
-    Where most rows have none of its words, the others say why something else ended, and not what is genuine.
+    Where most rows have none of its words, the others say why something else ended, and not what is genuine. Under a
+    header of kinds of fraud, such as `type_fraude`, all are kinds but `none`.
     """
     genuine = (*of[Meaning.GENUINE], *of[Meaning.NO])
-    ignored = (*others, *of[Meaning.YES])
+    ignored, fraud = (*others, *of[Meaning.YES]), of[Meaning.FRAUD]
     trust, guess = (Trust.WORDS if genuine else Trust.FRAUD_WORD), False
+    if _FRAUD_KINDS.search(profile.words) and tells(profile.words, synonyms.FRAUD_STEMS):
+        none = tuple(word for word in ignored if words_of(word) in known(synonyms.NEGATIONS))
+        fraud, genuine, ignored = (
+            (*fraud, *(word for word in ignored if word not in none)),
+            (*genuine, *none),
+            (),
+        )
     if not genuine and ignored and profile.filled >= _RARE:
         counts = dict(zip(words_in(profile), profile.counts.tolist(), strict=True))
         genuine, guess = (max(ignored, key=lambda word: counts[word]),), True
@@ -231,7 +243,7 @@ def _of_fraud_words(
     return LabelColumn(
         profile=profile,
         trust=trust,
-        fraud=of[Meaning.FRAUD],
+        fraud=fraud,
         genuine=genuine,
         ignored=ignored,
         guess=guess,
