@@ -259,7 +259,7 @@ def test_payments_need_only_their_delay(capsys: pytest.CaptureFixture[str], tmp_
     for clock in ("TX_TIME_SECONDS", "TX_TIME_DAYS"):
         assert f"not used: {clock}: it runs with the time of the event" in said
     assert "not used: TX_FRAUD_SCENARIO: hardly any record has it but those whose label was found" in said
-    assert "not used: LOSS: it separates frauds from genuine records" in said
+    assert "not used: LOSS: it tells nearly all frauds from the others" in said
     assert "TX_FRAUD is taken for the label by its name" in said
     assert "When labels became known" not in said
     assert "assumed" not in out.read_text()
