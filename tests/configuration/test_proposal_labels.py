@@ -120,6 +120,36 @@ def test_under_a_header_of_genuine_yes_is_genuine(tmp_path: Path) -> None:
     assert (found.words["fraud"], found.words["genuine"]) == (["no"], ["yes"])
 
 
+@pytest.mark.parametrize(
+    ("header", "fraud", "other", "expected"),
+    [
+        ("non_fraude", "0", "1", "0"),
+        ("Betrugsfrei", "nein", "ja", "nein"),
+        ("sin fraude", "No", "Sí", "no"),
+        ("no_chargebacks", "1", "0", "1"),
+        ("is_fraud", "1", "0", "1"),
+    ],
+)
+def test_under_a_header_that_denies_fraud_a_rare_no_is_fraud(
+    tmp_path: Path, header: str, fraud: str, other: str, expected: str
+) -> None:
+    """The number of chargebacks is seldom above zero."""
+    found = proposed(tmp_path, frame(**{header: words(fraud, other)}))
+    assert (found.fields["label"], found.words["fraud"]) == (header, [expected])
+
+
+@pytest.mark.parametrize(("header", "none"), [("type_fraude", "aucune"), ("Betrugsart", None)])
+def test_kinds_of_fraud_are_fraud_under_their_header(tmp_path: Path, header: str, none: str | None) -> None:
+    """Though not each has a word of fraud; beside a label their share is one of all records."""
+    kinds = ["usurpation", "faux document"]
+    cells = [kinds[place // 10 % 2] if is_fraud else none for place, is_fraud in enumerate(FRAUD)]
+    found = proposed(tmp_path, frame(**{header: cells}))
+    assert (found.fields["label"], sorted(found.words["fraud"])) == (header, sorted(kinds))
+    assert found.words["ignored"] == []
+    said = " ".join(proposed(tmp_path, frame(fraude=words("oui", "non"), **{header: cells})).decisions)
+    assert f"Several columns may be the label: fraude (10.00% frauds), {header} (10.00% frauds)." in said
+
+
 def test_ways_of_legitimation_are_no_label(tmp_path: Path) -> None:
     """Their header begins with a word for genuine, and their cells say neither yes nor no."""
     ways = [("VideoIdent", "PostIdent", "eID")[place % 3] for place in range(N)]

@@ -131,6 +131,8 @@ def test_what_was_decided_about_all_is_counted() -> None:
     for code, day in enumerate(found.daily):
         more = int(np.count_nonzero(new == code)) - int(np.count_nonzero(old == code))
         assert day.everyone.value == pytest.approx(more / 20)
+        # The change of all is counted and that of frauds estimated: their difference is no change of genuine ones.
+        assert str(day).endswith(" estimated frauds among them")
     text = markdown(evaluation_report(champion))
     assert "Applicants by outcome are counted: with the 700 for whom these stand" in text
 

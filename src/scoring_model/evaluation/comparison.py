@@ -103,6 +103,7 @@ def compare_evaluations(
             applicants=old.applicants,
             days=draws.days,
             observed=champion.observed_share,
+            estimated=old.stood_for is not None,
         ),
         turned={column: turned for column, (turned, _) in groups.items()},
         released=_released(champion, challenger, matrix, differences),

@@ -84,12 +84,15 @@ class DailyChange:
         Of known frauds.
     all_known : bool
         Whether it is known of all applicants what they were.
+    estimated : bool
+        Whether a control group gives the number of frauds.
     """
 
     outcome: Outcome
     everyone: Estimate
     frauds: Estimate
     all_known: bool = True
+    estimated: bool = False
 
     def __str__(self) -> str:
         return self.describe("a day")
@@ -99,7 +102,7 @@ class DailyChange:
         change, frauds = self.everyone.value or 0.0, self.frauds.value or 0.0
         text = f"{_change(change)} {_PLURALS[self.outcome]} {span}{interval}"
         if not self.all_known:
-            return f"{text}; {_change(frauds)} known frauds among them"
+            return f"{text}; {_change(frauds)} {'estimated' if self.estimated else 'known'} frauds among them"
         if frauds * (change - frauds) < 0:  # one class more, the other fewer
             return f"{text}: {_change(frauds)} of frauds, {_change(change - frauds)} of genuine records"
         return f"{text}, {_number(frauds)} of them fraud"
@@ -191,7 +194,12 @@ def find_flips(
 
 
 def daily_changes(
-    differences: NamedEstimates, *, applicants: float, days: int, observed: float = 1.0
+    differences: NamedEstimates,
+    *,
+    applicants: float,
+    days: int,
+    observed: float = 1.0,
+    estimated: bool = False,
 ) -> tuple[DailyChange, ...]:
     """Turn differences of shares into numbers per day.
 
@@ -199,6 +207,8 @@ def daily_changes(
     ----------
     applicants : float
         All in these days, those too for whom others stand, of whom the share `observed` was observed.
+    estimated : bool
+        Whether frauds are estimated from a control group, and what was decided of all is known.
     """
     daily = applicants / days if days else 0.0
     return tuple(
@@ -206,7 +216,8 @@ def daily_changes(
             outcome=outcome,
             everyone=differences[f"applicants_{outcome.lower()}"].times(daily),
             frauds=differences[f"{outcome.lower()}_frauds"].times(daily * observed),
-            all_known=observed == 1,
+            all_known=observed == 1 and not estimated,
+            estimated=estimated,
         )
         for outcome in OUTCOMES
     )

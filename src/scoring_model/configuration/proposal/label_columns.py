@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from functools import partial
+from itertools import takewhile
 from typing import Final
 
 import numpy as np
@@ -28,6 +29,10 @@ _NUMBER: Final = re.compile(r"-?\d+", re.ASCII)
 _GAP: Final = 5  # missing levels from which a number is none, but a code such as 9 or 99
 _SELDOM: Final = 0.2  # a time that marks frauds is filled in a smaller share of the records
 _ZERO: Final = re.compile(r"\D{0,4}0+(?:[.,]0*)?\D{0,4}", re.ASCII)
+_FRAUD_KINDS: Final = re.compile(
+    "(^|_)(types?|typ|tipo|kind|soort|rodzaj|category)(_|$)|(typ|type|(?<!st)art)$"
+)
+_FREE: Final = ("frei", "free", "vrij", "fri")
 _NEGATED: Final = ("nofraud", "nonfraud", "notfraud")
 _STRAY: Final = 0.01  # share of rows that a rule about times may be broken in by slips
 
@@ -72,8 +77,9 @@ class LabelColumn:
 
     @property
     def share(self) -> float:
-        """Return the share of frauds among the rows that have one of its words."""
-        rows = len(self.profile.column) if self.trust is Trust.PRESENCE else int(self.profile.counts.sum())
+        """Return the share of frauds among the rows with one of its words, or among all where none is genuine."""
+        is_for_all = self.trust is Trust.PRESENCE or not self.genuine
+        rows = len(self.profile.column) if is_for_all else int(self.profile.counts.sum())
         return int(self.frauds.sum()) / max(rows, 1)
 
     @property
@@ -132,6 +138,13 @@ def _is_denied(words: str) -> bool:
     return bool(denials) and (denials[0] < first or denials[0] == len(parts) - 1 or confirmed)
 
 
+def _denies_fraud(header: str) -> bool:
+    """Return whether a header says that something is no fraud: `non_fraude`, `betrugsfrei`."""
+    before = list(takewhile(lambda part: not tells(part, synonyms.FRAUD_STEMS), header.split("_")))
+    is_denied = not {*before}.isdisjoint(known(synonyms.NEGATIONS)) or header.endswith(_FREE)
+    return tells(header, synonyms.FRAUD_STEMS) and is_denied
+
+
 def label_columns(profiles: Iterable[Profile]) -> list[LabelColumn]:
     """List the columns that may be the label, likeliest first."""
     found = [column for profile in profiles if (column := _judged(profile)) is not None]
@@ -184,7 +197,9 @@ def _by_words(profile: Profile) -> LabelColumn | None:
     if of[Meaning.FRAUD]:
         return _of_fraud_words(profile, of, others)
     header = profile.words
+    seldom = int(profile.counts[[word in of[Meaning.NO] for word in words]].sum()) < profile.counts.sum() / 2
     inverse = tells(header, synonyms.GENUINE_STEMS) and not tells(header, synonyms.FRAUD_STEMS)
+    inverse |= seldom and _denies_fraud(header)
     telling = inverse or tells(header, synonyms.FRAUD_STEMS)
     if not telling and joined(header) not in ranks(synonyms.HEADERS["label"]):
         return None
@@ -208,11 +223,19 @@ def _of_fraud_words(
 ) -> LabelColumn:
     """Return a column with words of fraud: under any header it is a label.
 
-    Where most rows have none of its words, the others say why something else ended, and not what is genuine.
+    Where most rows have none of its words, the others say why something else ended, and not what is genuine. Under a
+    header of kinds of fraud, such as `type_fraude`, all are kinds but `none`.
     """
     genuine = (*of[Meaning.GENUINE], *of[Meaning.NO])
-    ignored = (*others, *of[Meaning.YES])
+    ignored, fraud = (*others, *of[Meaning.YES]), of[Meaning.FRAUD]
     trust, guess = (Trust.WORDS if genuine else Trust.FRAUD_WORD), False
+    if _FRAUD_KINDS.search(profile.words) and tells(profile.words, synonyms.FRAUD_STEMS):
+        none = tuple(word for word in ignored if words_of(word) in known(synonyms.NEGATIONS))
+        fraud, genuine, ignored = (
+            (*fraud, *(word for word in ignored if word not in none)),
+            (*genuine, *none),
+            (),
+        )
     if not genuine and ignored and profile.filled >= _RARE:
         counts = dict(zip(words_in(profile), profile.counts.tolist(), strict=True))
         genuine, guess = (max(ignored, key=lambda word: counts[word]),), True
@@ -220,7 +243,7 @@ def _of_fraud_words(
     return LabelColumn(
         profile=profile,
         trust=trust,
-        fraud=of[Meaning.FRAUD],
+        fraud=fraud,
         genuine=genuine,
         ignored=ignored,
         guess=guess,

@@ -108,7 +108,7 @@ def _open_sentences(backtest: BacktestResult) -> Iterator[str]:
     """Say of which promises nothing can be known since applicants were stopped."""
     bounds = dict.fromkeys(one.bound for one in backtest.promises if one.waits_for_stopped)
     if bounds:
-        names = " and ".join(f"“{bounded(bound).title}”" for bound in bounds)
+        names = ", ".join(f"“{bounded(bound).title}”" for bound in bounds)
         yield (
             f"The labels of the stopped applicants leave verdicts on {names} undecided, which those who were observed "
             "would decide. A control group would show what the stopped ones are."
