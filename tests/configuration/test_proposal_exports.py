@@ -92,6 +92,31 @@ def test_headers_of_joined_months_are_no_rows(tmp_path: Path) -> None:
     assert (read.rows, read.violations) == (len(rows), ())
 
 
+@pytest.mark.parametrize("padded", [False, True])
+def test_what_tools_of_databases_print_is_read(tmp_path: Path, *, padded: bool) -> None:
+    """A line below the header, a count below the last row, and blanks that fill the columns are no values."""
+    frame = table(fraud=words("yes", "no"), state=words("open", ""), review=words("", "ended"))
+    whole, printed = tmp_path / "a.csv", tmp_path / "b.csv"
+    frame.to_csv(whole, index=False)
+    rows = [[*frame.columns], *frame.astype(str).to_numpy().tolist()]
+    wide = [max(map(len, cells)) if padded else 0 for cells in zip(*rows, strict=True)]
+    filled = [[cell.ljust(width) for cell, width in zip(row, wide, strict=True)] for row in rows]
+    filled[1:1] = [["-" * (width or 4) for width in wide]]
+    lines = [*map(",".join, filled), "", f"({len(frame)} rows affected)"]
+    printed.write_text("\r\n".join(lines) + "\r\n")
+    found, expected = proposed(printed), proposed(whole)
+    assert ("blanks around cells fill their columns, and are left out" in found.guesses) == padded
+    assert found.decisions == expected.decisions
+    assert found.fields == expected.fields
+    assert found.targets()[: len(frame)].tolist() == expected.targets().tolist()
+    schema = load_configuration(tmp_path / "b.yaml").schema
+    read, plain = (read_records(path, schema, labelled=True) for path in (printed, whole))
+    assert [found.code for _, found in read.violations] == ["malformed_row"]
+    for name, column in plain.table.columns.items():
+        other = read.table.columns[name]
+        assert (other.values, other.codes.tolist()) == (column.values, column.codes.tolist())
+
+
 def test_names_that_do_not_repeat_stay(tmp_path: Path) -> None:
     """One column without a name keeps it, and a file whose first row is full has no titles."""
     assert distinct_names(["", "a", "b"]) == ["", "a", "b"]

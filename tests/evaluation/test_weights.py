@@ -17,7 +17,7 @@ from scoring_model.evaluation.coverage import LeftOut, select
 from scoring_model.evaluation.draws import Draws
 from scoring_model.evaluation.figures import Figures, measure_figures
 from scoring_model.evaluation.measures import measure
-from scoring_model.evaluation.report import NothingToDraw, evaluation_report, markdown
+from scoring_model.evaluation.report import NothingToDraw, comparison_report, evaluation_report, markdown
 from scoring_model.evaluation.report.first_screen import promise_cards
 from scoring_model.evaluation.stopped import NotObserved
 from scoring_model.evaluation.uncertainty import share_of, weighted_share
@@ -133,6 +133,14 @@ def test_what_was_decided_about_all_is_counted() -> None:
         assert day.everyone.value == pytest.approx(more / 20)
         # The change of all is counted and that of frauds estimated: their difference is no change of genuine ones.
         assert str(day).endswith(" estimated frauds among them")
+    before = pair[0].decisions
+    outcomes = np.where(np.arange(len(before.outcomes)) < 15, 0, before.outcomes)
+    few = Decisions(before.margins, before.scores, outcomes, before.probabilities)
+    little = compare_evaluations(champion, evaluate_records(replace(pair[0], decisions=few), rules=RULES))
+    said = markdown(comparison_report(little))
+    assert "out of 10,000 applicants" in said
+    assert "estimated frauds among them" in said
+    assert "of frauds, " not in said
     text = markdown(evaluation_report(champion))
     assert "Applicants by outcome are counted: with the 700 for whom these stand" in text
 

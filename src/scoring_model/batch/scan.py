@@ -80,6 +80,8 @@ class ScannedFile:
         Of a CSV file; the names as they stand.
     titles : int
         Rows before its header.
+    padded : bool
+        Whether blanks fill its cells.
     units : tuple of Unit
         Counted from the first row of the file.
     is_contract : bool
@@ -97,6 +99,7 @@ class ScannedFile:
     separator: str = ","
     encoding: str = "utf-8"
     titles: int = 0
+    padded: bool = False
     units: tuple[Unit, ...]
     is_contract: bool = False
 
@@ -148,7 +151,8 @@ def read_sheets(
         case ".csv":
             encoding = _block_encoding(scanned.encoding)
             given = list(scanned.header)
-            start = CsvStart(distinct_names(given), True, scanned.separator, encoding, given)
+            names = distinct_names(given)
+            start = CsvStart(names, True, scanned.separator, encoding, given, padded=scanned.padded)
             sheets = (
                 csv_part(pa.py_buffer(block), start, nulls) for block in _blocks(scanned, unit, part_rows)
             )
@@ -328,6 +332,7 @@ def _scan_csv(file: StoredFile, schema: RecordSchema, part_rows: int) -> Scanned
         separator=start.separator,
         encoding=start.encoding,
         titles=start.titles,
+        padded=start.padded,
         is_contract=is_contract,
     )
 

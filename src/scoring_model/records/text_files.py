@@ -147,9 +147,11 @@ class CsvStart(NamedTuple):
     header : list of str
         Distinct names.
     given : list of str
-        The names as they stand; none where a row with them is a row.
+        The names as they stand, but for blanks that fill them; none where a row with them is a row.
     titles, lines : int
         Rows before the header that are not blank, and lines up to its end.
+    padded : bool
+        Whether blanks make cells as long as the others of their column.
     """
 
     header: list[str]
@@ -159,6 +161,7 @@ class CsvStart(NamedTuple):
     given: list[str] = []  # noqa: RUF012
     titles: int = 0
     lines: int = 0
+    padded: bool = False
 
 
 def csv_start(path: Path | StoredFile, form: FileFormat) -> CsvStart:
@@ -175,7 +178,7 @@ def csv_part(stream: Any, start: CsvStart, nulls: Sequence[str]) -> Sheet:
     options = _options(start, nulls, ragged)
     options["read_options"].column_names = start.header
     table = pa.csv.read_csv(stream, **options)
-    return _with_gaps(table, [(row.number - 1, row) for row in ragged], (), start.given)
+    return _with_gaps(table, [(row.number - 1, row) for row in ragged], (), start, nulls)
 
 
 def csv_sheet(path: Path, form: FileFormat) -> Sheet:
@@ -187,7 +190,7 @@ def csv_sheet(path: Path, form: FileFormat) -> Sheet:
         return Sheet(0, columns, guesses=guesses)
     ragged: list[Any] = []
     options, before = _options(start, form.nulls, ragged), 2
-    if start.titles or start.given != start.header:
+    if start.titles or start.padded or start.given != start.header:
         options["read_options"].column_names, options["read_options"].skip_rows = start.header, start.lines
         before = 1 + start.lines
     with opened(path) as stream:
@@ -195,7 +198,7 @@ def csv_sheet(path: Path, form: FileFormat) -> Sheet:
     if not _has_header(table, start.header):
         raise UnreadableSource(f"the header of a CSV file must be {encoding.upper()}, quoted as in RFC 4180")
     # The header is row 1.
-    return _with_gaps(table, [(row.number - before, row) for row in ragged], guesses, start.given)
+    return _with_gaps(table, [(row.number - before, row) for row in ragged], guesses, start, form.nulls)
 
 
 def _guesses(start: CsvStart, form: FileFormat) -> Iterator[str]:
@@ -205,6 +208,8 @@ def _guesses(start: CsvStart, form: FileFormat) -> Iterator[str]:
         yield f"{SEPARATORS[start.separator]} between cells"
     if start.titles:
         yield f"the header is row {start.titles + 1}: {start.titles} rows before it are skipped"
+    if start.padded:
+        yield "blanks around cells fill their columns, and are left out"
     renamed = [new for new, given in zip(start.header, start.given, strict=True) if new != given]
     if renamed:
         yield f"columns that share a name, or have none, are called {', '.join(renamed)}"
@@ -230,8 +235,10 @@ def _start(path: Path | StoredFile, form: FileFormat, encoding: str) -> CsvStart
         raise UnreadableSource(f"the header of a CSV file must end within {ROW:,} characters")
     titles = _titles([row for _, row in found])
     lines, given = found[titles] if found else (0, [])
+    padded = _are_padded([row for _, row in found[titles:]])
+    given = [name.strip() for name in given] if padded else given
     has_rows = len(found) > titles + 1
-    return CsvStart(distinct_names(given), has_rows, separator, encoding, given, titles, lines)
+    return CsvStart(distinct_names(given), has_rows, separator, encoding, given, titles, lines, padded)
 
 
 def _first_rows(start: str, separator: str) -> list[tuple[int, list[str]]]:
@@ -252,6 +259,18 @@ def _titles(rows: Sequence[Sequence[str]]) -> int:
     place = next(place for place, count in enumerate(filled) if count >= usual)
     names = [name for cell in rows[place] if (name := cell.strip())]
     return place if all(any(map(str.isalpha, name)) for name in names) else 0
+
+
+def _are_padded(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether blanks make most cells as long as those above them, as tools of databases print."""
+    even = [row for row in rows if len(row) == len(rows[0])]
+    if len(even) < _FULL or len(even[0]) < _FULL:
+        return False
+    columns = list(zip(*even, strict=True))
+    filled = [
+        len({*map(len, cells)}) == 1 and any(cell != cell.strip() for cell in cells) for cells in columns
+    ]
+    return sum(filled) > len(filled) / 2
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
@@ -398,7 +417,11 @@ def _options(start: CsvStart, nulls: Sequence[str], ragged: list[Any]) -> dict[s
 
 
 def _with_gaps(
-    table: pa.Table, ragged: list[tuple[int, Any]], guesses: tuple[str, ...], header: Sequence[str]
+    table: pa.Table,
+    ragged: list[tuple[int, Any]],
+    guesses: tuple[str, ...],
+    start: CsvStart,
+    nulls: Sequence[str],
 ) -> Sheet:
     rows = table.num_rows + len(ragged)
     gaps = np.array([row for row, _ in ragged], dtype=np.int64)
@@ -406,8 +429,9 @@ def _with_gaps(
     is_gap[gaps] = True
     sources = pa.array(np.cumsum(~is_gap) - 1, mask=is_gap)
     table = table.take(sources) if ragged else table
-    again = _header_rows(table, header)
-    empty = (_blank_rows(table) | again) & ~is_gap
+    table = _trimmed(table, nulls) if start.padded else table
+    again = _header_rows(table, start.given)
+    empty = (_blank_rows(table) | _drawn_rows(table) | again) & ~is_gap
     if again.any():
         guesses = (
             *guesses,
@@ -446,6 +470,27 @@ def _header_rows(table: pa.Table, header: Sequence[str]) -> NDArray[np.bool_]:
         names = [name] if place else [name, f"\ufeff{name}"]
         again &= np.asarray(pc.is_in(column, pa.array(names)), dtype=np.bool_) if name else column.is_null()
     return again
+
+
+def _drawn_rows(table: pa.Table) -> NDArray[np.bool_]:
+    """Return whether a row is a line, as tools of databases draw below a header."""
+    drawn = np.full(table.num_rows, table.num_columns >= _FULL)
+    for column in table.columns:
+        rows = np.flatnonzero(drawn)
+        if not len(rows):
+            break
+        drawn[rows] = pc.match_substring_regex(column.take(rows), "^-+$").fill_null(False).to_numpy()
+    return drawn
+
+
+def _trimmed(table: pa.Table, nulls: Sequence[str]) -> pa.Table:
+    """Return a table without blanks around its cells; what is then empty or a word for missing values is null."""
+    missing = pa.array(["", *nulls])
+    columns = [pc.ascii_trim(column, " ") for column in table.columns]
+    return pa.table(
+        [pc.if_else(pc.is_in(column, missing), pa.scalar(None, pa.string()), column) for column in columns],
+        names=table.column_names,
+    )
 
 
 def json_sheet(path: Path) -> Sheet:

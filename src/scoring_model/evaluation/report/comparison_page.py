@@ -194,8 +194,13 @@ def _natural(comparison: ComparisonResult) -> Iterator[str]:
     """Describe changes a day, or of 10,000 applicants where a day has less than one."""
     changes, span = comparison.daily, "a day"
     if max(abs(change.everyone.value or 0.0) for change in changes) < 1:
-        observed = comparison.champion.observed_share
-        changes = daily_changes(comparison.differences, applicants=APPLICANTS, days=1, observed=observed)
+        changes = daily_changes(
+            comparison.differences,
+            applicants=APPLICANTS,
+            days=1,
+            observed=comparison.champion.observed_share,
+            estimated=changes[0].estimated,
+        )
         span = "out of 10,000 applicants"
     for change in changes[1:]:
         yield f"{capital(change.describe(span, _interval(change.everyone)))}."
