@@ -55,6 +55,7 @@ def test_it_runs(notebook: Any, name: str, tmp_path: Path, monkeypatch: pytest.M
     """All cells in order, in this process: a kernel of its own would take longer than most of them."""
     monkeypatch.chdir(FOLDER)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    plt.close("all")  # of earlier tests
     width = ("display.max_colwidth", pd.get_option("display.max_colwidth"))
     names: dict[str, Any] = {"__name__": "__main__"}
     with patch.dict(os.environ), mpl.rc_context(), pd.option_context(*width):

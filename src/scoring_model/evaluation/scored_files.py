@@ -1,6 +1,6 @@
 """Decisions that were written by `score`, read back."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -150,14 +150,6 @@ def read_scored(source: Source, scorer: Scorer, by: Iterable[str]) -> ScoredFile
         raise EvaluationError(f"{source.name}: by: has no column {', '.join(absent)}")
     record_ids = distinct_ids(parsed["recordId"].column, source.name)
     _check_model(parsed["modelVersion"].column, scorer, source.name)
-    scores = floats(parsed[SCORE].column)
-    own = parsed.get("margin")
-    margins = _least_margins(scores, scorer.rules, source.name) if own is None else floats(own.column)
-    decisions = scorer.rules.decide(margins)
-    if differing := int(np.count_nonzero(decisions.scores != scores)):
-        raise EvaluationError(
-            f"{source.name}: {SCORE}: {differing:,} rows differ from the score of their margin under this bundle"
-        )
     dated, ended, drawn = (
         parsed[name].column if name in parsed else Column.missing(len(record_ids))
         for name in ("eventTime", *_DECIDED)
@@ -171,7 +163,7 @@ def read_scored(source: Source, scorer: Scorer, by: Iterable[str]) -> ScoredFile
     return ScoredFile(
         record_ids=record_ids,
         event_times=events,
-        decisions=decisions,
+        decisions=_decisions(parsed, scorer, source.name),
         observed_until=np.where(until <= events, STOPPED, until) if decided else None,
         propensities=None if np.isnan(sampled_by).all() else sampled_by,
         exported=exported,
@@ -180,6 +172,18 @@ def read_scored(source: Source, scorer: Scorer, by: Iterable[str]) -> ScoredFile
         files=source.files,
         notes=tuple(_notes(parsed, scorer)),
     )
+
+
+def _decisions(parsed: Mapping[str, Parsed], scorer: Scorer, name: str) -> Decisions:
+    """Decide by the margins of a file, which must give its scores."""
+    scores, own = floats(parsed[SCORE].column), parsed.get("margin")
+    margins = _least_margins(scores, scorer.rules, name) if own is None else floats(own.column)
+    decisions = scorer.rules.decide(margins)
+    if differing := int(np.count_nonzero(decisions.scores != scores)):
+        raise EvaluationError(
+            f"{name}: {SCORE}: {differing:,} rows differ from the score of their margin under this bundle"
+        )
+    return decisions
 
 
 def _text(cell: object) -> object | None:

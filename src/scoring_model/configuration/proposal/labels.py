@@ -71,10 +71,8 @@ def _by_times(
     return next(iter(named or found), (best, None))
 
 
-def _say_candidates(
-    proposal: Proposal, best: LabelColumn, candidates: Sequence[LabelColumn], time: Profile | None
-) -> None:
-    """Say why a column is the label, list the others, and use none of those with words of fraud."""
+def _say_why(proposal: Proposal, best: LabelColumn, time: Profile | None) -> None:
+    """Say why a column is the label, unless its header names it."""
     name = best.profile.name
     if time is not None:
         words = ", ".join(best.fraud)
@@ -90,6 +88,14 @@ def _say_candidates(
     elif best.trust is not Trust.GENERAL_HEADER and rank(best.profile, "label") is None:
         why = "name" if best.trust is Trust.HEADER else "words"
         proposal.decisions.append(f"{name} is taken for the label by its {why}: check records.columns.label.")
+
+
+def _say_candidates(
+    proposal: Proposal, best: LabelColumn, candidates: Sequence[LabelColumn], time: Profile | None
+) -> None:
+    """Say why a column is the label, list the others, and use none of those with words of fraud."""
+    _say_why(proposal, best, time)
+    name = best.profile.name
     others = [
         other
         for other in candidates
