@@ -87,7 +87,7 @@ def test_init_understands_an_export(capsys: pytest.CaptureFixture[str], export: 
     assert "30d after its event (records.labels.delay, assumed)" in out.read_text()
     assert "not used: Mandant: it is the same in every row" in said
     assert (
-        "not used: Sperrgrund: it tells nearly all frauds from the others, or most by a value of theirs alone"
+        "not used: Sperrgrund: it separates nearly all frauds from the others, or most have a value that only frauds"
         in said
     )
     for text in ("time zone", "labels became known", "offen"):
@@ -259,7 +259,7 @@ def test_payments_need_only_their_delay(capsys: pytest.CaptureFixture[str], tmp_
     for clock in ("TX_TIME_SECONDS", "TX_TIME_DAYS"):
         assert f"not used: {clock}: it runs with the time of the event" in said
     assert "not used: TX_FRAUD_SCENARIO: hardly any record has it but those whose label was found" in said
-    assert "not used: LOSS: it tells nearly all frauds from the others" in said
+    assert "not used: LOSS: it separates nearly all frauds from the others" in said
     assert "TX_FRAUD is taken for the label by its name" in said
     assert "When labels became known" not in said
     assert "assumed" not in out.read_text()

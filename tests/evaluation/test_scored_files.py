@@ -386,7 +386,10 @@ def test_files_of_which_some_say_what_was_decided_are_refused(
     files, scored = sorted(tmp_path.glob("*.parquet")), sorted(folder.glob("*.parquet"))
     for source, message in (
         (files, "the column 'Entscheidung' is not in 'records-0.parquet'.*; the column 'Ende' is not in"),
-        (scored, "the column 'observedUntil' is not in 'scored-0.parquet', though in .* Add it, empty where"),
+        (
+            scored,
+            "the column 'observedUntil' is not in 'scored-0.parquet', but in .* add the column, empty for",
+        ),
     ):
         for use in (evaluate, monitor):
             with pytest.raises(ValueError, match=message):

@@ -215,7 +215,7 @@ def test_an_example_by_hand() -> None:
         "690 of 2,000 records train the model; 300 are burn-in (training.split.burn_in), "
         "260 are validation (training.split.validation), 260 are test (training.split.test), "
         "200 lie in gaps (training.split.gap), 200 are too young (training.split.label_maturity). "
-        "A smaller value of one of them leaves more for the train part: what a share gives up, add to "
+        "A smaller value of one of them leaves more for the train part; if it is a share, add the difference to "
         "training.split.train. The validation part is shorter than four weeks, so that monitor may give no verdict on "
         "drift."
     )

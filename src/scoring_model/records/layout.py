@@ -53,8 +53,7 @@ def schema_of(columns: Collection[str], schema: RecordSchema, *, marked: bool = 
     -------
     RecordSchema
         `schema.exported` for a marked source, or one with the columns of an export and none of the mapped ones;
-        `schema.contract` for one that has `eventTime` and none of the mapped
-        columns; else the schema.
+        `schema.contract` for one that has `eventTime` and none of the mapped columns; else the schema.
 
     Raises
     ------
@@ -130,8 +129,8 @@ def _needed(schema: RecordSchema, *, labelled: bool) -> Iterable[str]:
 def half_decided(column: str, lacking: Collection[str]) -> str:
     """Say that only some files have a column of what was decided."""
     return (
-        f"the column {column!r} is not in {_some(lacking)}, though in other files: whoever was stopped there would "
-        "count as observed. Add it, empty where nobody was stopped"
+        f"the column {column!r} is not in {_some(lacking)}, but in other files. Applicants who were stopped there "
+        "would count as observed: add the column, empty for those who were not stopped"
     )
 
 

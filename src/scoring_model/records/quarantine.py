@@ -168,8 +168,8 @@ def accept(reading: Reading, *, max_share: float) -> None:
     TooManyBadRows
         If more rows were refused.
     MissingColumns
-        If a column of what was decided is in some files and not in others: whoever was stopped there would count as
-        observed.
+        If only some of the files have a column of what was decided: applicants who were stopped in the others would
+        count as observed.
     ValueError
         If `max_share` is outside of [0, 1].
     """

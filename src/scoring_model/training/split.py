@@ -210,7 +210,7 @@ def describe_use(parts: Split, settings: SplitSettings) -> str:
     more = (
         "A longer training.split.train takes records of the burn-in."
         if settings.by_duration
-        else "A smaller value of one of them leaves more for the train part: what a share gives up, add to "
+        else "A smaller value of one of them leaves more for the train part; if it is a share, add the difference to "
         "training.split.train."
     )
     others = [f"{count:,} {name}" for name, count in spent.most_common() if count]

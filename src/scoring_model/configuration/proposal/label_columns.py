@@ -387,10 +387,11 @@ def tell_when_known(times: IntArray, events: IntArray, targets: IntArray) -> boo
     filled, frauds = times != NEVER, targets == 1
     if frauds.sum() < _FEWEST or filled[frauds].mean() < KNOWN_FRAUDS:
         return False
-    without = [group for value in (-1, 0) if (group := targets == value).sum() >= _FEWEST]
-    lacking = [bool(filled[group].mean() <= _STRAY) for group in without]
-    told = any(lacking[:1]) or (any(lacking) and bool(frauds[filled].mean() >= KNOWN_FRAUDS))
-    return told and not come_before(times, events)
+    # Records without a label first, then genuine ones; a group of a few records proves nothing.
+    others = [group for value in (-1, 0) if (group := targets == value).sum() >= _FEWEST]
+    untimed = [bool(filled[group].mean() <= _STRAY) for group in others]
+    mostly_frauds = bool(frauds[filled].mean() >= KNOWN_FRAUDS)
+    return (any(untimed[:1]) or (any(untimed) and mostly_frauds)) and not come_before(times, events)
 
 
 def come_before(times: IntArray, events: IntArray) -> bool:

@@ -34,7 +34,8 @@ _STATUS: Final = (
     _STANDING[1],
 )
 _COPIES: Final = (
-    "it tells nearly all frauds from the others, or most by a value of theirs alone, as what follows from the label",
+    "it separates nearly all frauds from the others, or most have a value that only frauds have: it may follow from "
+    "the label",
     "it copies the label of most frauds: use it only if it is known at the event",
 )
 _DECIDED: Final = (
